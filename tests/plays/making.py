@@ -201,8 +201,7 @@ class Play:
                     "off": rng.randrange(50),
                 }
             if self.chance(0.09 * self.wild):
-                commit, epoch = self.chance(0.3), self.epoch(0.2)
-                yield {"op": "marker", **who, **rng.choice(places), "commit": commit, "epoch": epoch}
+                yield from self.operator(who, rng.choice(places))
             if self.chance(0.07 * self.wild):
                 yield {"op": "fence", "x": x, "admin": rng.choice(["adminclient-1", "connect-worker-1"])}
             if self.chance(0.1 * self.wild):
@@ -226,6 +225,14 @@ class Play:
                     "epoch": rng.choice(["current", "stale"]),
                     "other": self.chance(0.4),
                 }
+
+    def operator(self, who: Step, place: Step) -> Iterator[Step]:
+        """An operator ends a transaction in one partition; its producer may write on."""
+        told = {"commit": self.chance(0.3), "epoch": self.epoch(0.2), "coordinator": self.rng.choice([-1, 0])}
+        yield {"op": "marker", **who, **place, **told}
+        if self.chance(0.5):
+            size = self.rng.randint(1, 4)
+            yield {"op": "write", **who, **place, "n": size, "epoch": "current", "seq": "next"}
 
     def idempotent(self) -> Iterator[Step]:
         """A producer without a transactional id, which may raise its own epoch."""

@@ -166,7 +166,9 @@ class Producers:
             who.move(answer["ProducerId"], answer["ProducerEpoch"])
 
     def do_marker(self, step: Step) -> None:
-        """An operator's marker, as kafka-transactions.sh abort writes one."""
+        """An operator's marker, as kafka-transactions.sh abort writes one: the tool looks up the coordinator
+        epoch of the producer's last marker there, and a leader refuses a lower one.
+        """
         who, _ = self._producer(step)
         pid, epoch = who.identity(step["epoch"])
         if pid < 0:
@@ -178,6 +180,6 @@ class Producers:
             "TransactionResult": step["commit"],
             "Topics": topics,
         }
-        message = {"Markers": [{**marker, "CoordinatorEpoch": -1}]}
+        message = {"Markers": [{**marker, "CoordinatorEpoch": step.get("coordinator", -1)}]}
         to = ("partition", step["topic"], step["p"])
         self.calls.call(OPERATOR, "WriteTxnMarkers", 1, message, to, pid=pid, epoch=epoch, x=step["x"])

@@ -13,13 +13,29 @@ logs as (
     group by cluster
 ),
 
+-- of those that are open: what was deleted of them nobody can lose
+held as (
+    select
+        transactions.*,
+        offsets.last_stable_offset,
+        offsets.log_end_offset,
+        coalesce(transactions.last_offset < offsets.log_start_offset, false) as is_deleted,
+        greatest(
+            transactions.first_offset, coalesce(offsets.log_start_offset, transactions.first_offset)
+        ) as lowest_offset
+    from {{ source('silver', 'partition_transactions') }} as transactions
+    left join {{ ref('fct_last_stable_offsets') }} as offsets
+        on transactions.cluster = offsets.cluster and transactions.partition_key = offsets.partition_key
+    where transactions.to_time is null
+),
+
 commands as (
     select
         *,
+        if(is_deleted, 'deleted', coordinator_outcome) as at_stake,
         {{ abort_command('topic', 'partition', 'first_offset') }} as abort_command,
-        {{ copy_command('topic', 'partition', 'first_offset', 'last_offset') }} as copy_command
-    from {{ source('silver', 'partition_transactions') }}
-    where to_time is null
+        {{ copy_command('topic', 'partition', 'lowest_offset', 'last_offset') }} as copy_command
+    from held
 )
 
 select
@@ -30,11 +46,11 @@ select
     transactions.producer_epoch,
     transactions.transactional_id,
     transactions.first_offset,
-    offsets.last_stable_offset,
-    offsets.log_end_offset,
+    transactions.last_stable_offset,
+    transactions.log_end_offset,
     transactions.from_time as since,
     floor((unix_millis(logs.known_until) - unix_millis(transactions.from_time)) / 1000) as age_s,
-    case transactions.coordinator_outcome
+    case transactions.at_stake
         when 'committed' then concat(
             'its records were committed, and kafka-transactions.sh abort would hide them for ever: ',
             'copy them first with ',
@@ -58,6 +74,4 @@ inner join dangling
         transactions.cluster = dangling.cluster
         and transactions.partition_transaction_id = dangling.partition_transaction_id
         and dangling.is_dangling = 'true'
-left join {{ ref('fct_last_stable_offsets') }} as offsets
-    on transactions.cluster = offsets.cluster and transactions.partition_key = offsets.partition_key
 left join logs on transactions.cluster = logs.cluster

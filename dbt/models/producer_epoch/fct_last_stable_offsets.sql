@@ -100,7 +100,8 @@ held as (
 stable as (
     select
         *,
-        coalesce(open, not is_held) and lowest_offset <= coalesce(first_hole, lowest_offset) as is_known
+        coalesce(open, not is_held) and lowest_offset <= coalesce(first_hole, lowest_offset) as is_known,
+        coalesce(last_offset < log_start_offset, false) as is_deleted
     from held
 ),
 
@@ -158,6 +159,7 @@ select
     case held_by when 'late' then times_out_at when 'ordinary' then times_out_at end as times_out_at,
     case
         when held_by = 'nothing' then cast(null as string)
+        when held_by = 'dangling' and is_deleted then 'yes'
         when coordinator_has = 'unknown' then 'unknown'
         when held_by = 'dangling' and coordinator_has in ('none', 'aborted') then 'yes'
         else 'no'
@@ -171,6 +173,7 @@ select
             then 'its producer may still be at work, and its coordinator ends it in time'
         when held_by = 'late'
             then 'it is past its timeout, and its coordinator aborts it when it is there'
+        when is_deleted then 'all of its records have been deleted, so an abort hides none'
         when coordinator_has = 'committed'
             then 'its coordinator had committed it: an abort would hide committed records for ever'
         when coordinator_has = 'aborted'
@@ -178,9 +181,9 @@ select
         when coordinator_has = 'none' then 'no coordinator has it, so nobody else will end it'
         else 'it may be one of several transactions that ended differently, or none that its coordinator had'
     end as may_abort_because,
-    if(is_known and is_held, records, null) as records_at_stake,
-    if(is_known and is_held, first_offset, null) as first_offset_at_stake,
-    if(is_known and is_held, last_offset, null) as last_offset_at_stake,
+    if(is_known and is_held, if(is_deleted, 0, records), null) as records_at_stake,
+    if(is_known and is_held and not is_deleted, lowest_offset, null) as first_offset_at_stake,
+    if(is_known and is_held and not is_deleted, last_offset, null) as last_offset_at_stake,
     case
         when held_by = 'nothing' then cast(null as string)
         when not is_known or held_by = 'unknown'
@@ -189,8 +192,8 @@ select
                 {{ of_partition('topic', 'partition') }}
             )
         when held_by <> 'dangling' then {{ describe_command('transactional_id') }}
-        when coordinator_has in ('none', 'aborted')
+        when is_deleted or coordinator_has in ('none', 'aborted')
             then {{ abort_command('topic', 'partition', 'first_offset') }}
-        else {{ copy_command('topic', 'partition', 'first_offset', 'last_offset') }}
+        else {{ copy_command('topic', 'partition', 'lowest_offset', 'last_offset') }}
     end as command
 from decided

@@ -34,6 +34,7 @@ from fencepost.tables import (
     CLEANED,
     FILES,
     LOG_DIRS,
+    LOG_ENDS,
     METADATA_SNAPSHOTS,
     QUARANTINE,
     RECORDS,
@@ -50,8 +51,8 @@ sys.path.append(str(Path(__file__).parents[2] / "lab"))
 
 CLUSTERS = ("incarnations-4.3.1", "incarnations-4.2.1", "incarnations-4.1.2", "incarnations-3.9.2")
 TABLES = (
-    BATCHES, CLEANED, FILES, LOG_DIRS, METADATA_SNAPSHOTS, QUARANTINE, RECORDS, REQUESTS, REQUEST_IDS,
-    TOPIC_ANSWERS, TOPIC_LISTS,
+    BATCHES, CLEANED, FILES, LOG_DIRS, LOG_ENDS, METADATA_SNAPSHOTS, QUARANTINE, RECORDS, REQUESTS,
+    REQUEST_IDS, TOPIC_ANSWERS, TOPIC_LISTS,
     own.LEADER_EPOCH_CHECKPOINTS, own.PARTITION_FOLDERS,
 )  # fmt: skip
 TOLERANCE_MS = 25

@@ -15,6 +15,7 @@ import pytest
 from fencepost.protocols.leader_epoch.broker_fencings import fenced_brokers
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory
 from fencepost.protocols.leader_epoch.cluster_replay import replay
+from fencepost.protocols.leader_epoch.shutdowns import Shutdowns
 from fencepost.replay import metadata_log as ml
 from fencepost.replay.logs import Batches, Log
 from fencepost.replay.metadata_records import NAMES
@@ -65,7 +66,7 @@ def _or_unknown(value: Any) -> Any:
     return "?" if value is None else value
 
 
-def _told(history: ClusterHistory) -> list[str]:
+def _told(history: ClusterHistory, shutdowns: Shutdowns) -> list[str]:
     lines = [f"covered {_span(b.position, e and e.position)}" for b, e in history.covered]
     for life in history.topics.values():
         name = f"{_or_unknown(life.topic)} {life.topic_id}"
@@ -89,7 +90,7 @@ def _told(history: ClusterHistory) -> list[str]:
     lines += [
         f"{row['victim']} fenced at {row['caused_position']}: {_or_unknown(row['cause'])}, "
         f"{row['leaders_moved']} leaders moved"
-        for row in fenced_brokers("c", history).to_pylist()
+        for row in fenced_brokers("c", history, shutdowns).to_pylist()
     ]
     counter = "the cluster's own" if history.from_beginning else "their order only"
     return [*sorted(lines), f"counted to {_or_unknown(history.counter.newest)}, {counter}"]
@@ -99,7 +100,8 @@ def _told(history: ClusterHistory) -> list[str]:
 def test_case(name: str) -> None:
     """What is told is exactly what the case expects."""
     text = CASES[name].read_text(encoding="utf-8")
-    told = _told(_history(json.loads(text)))
+    case = json.loads(text)
+    told = _told(_history(case), {(broker_id, epoch) for broker_id, epoch in case.get("shut_down", ())})
     if os.environ.get("FENCEPOST_UPDATE"):
         expected = json.dumps(told, indent=1, ensure_ascii=False)
         text = f"{text.split(MARK)[0]}{MARK} {expected}\n}}\n"

@@ -17,7 +17,7 @@ from less import Bronze
 from fencepost.capture.digests import head_digest
 from fencepost.protocols.leader_epoch.bronze import LEADER_EPOCH_CHECKPOINTS
 from fencepost.protocols.leader_epoch.checkpoints import checkpoints_by_log
-from fencepost.tables import FILES
+from fencepost.tables import BATCHES, FILES
 
 CAPTURE = "natural-4.3.1"
 CHECKPOINT = "leader-epoch-checkpoint"
@@ -102,3 +102,46 @@ def test_entries_that_retention_has_removed_still_count_and_truncated_ones_do_no
     ((checkpoint,),) = checkpoints_by_log(table, {}).values()
     assert checkpoint.entries == [(5, 150), (6, 200)]
     assert checkpoint.all_entries == [(0, 0), (5, 100), (6, 200)]
+
+
+def test_a_leader_that_wrote_nothing_agrees_where_no_batch_is_missing(rebuilt: Any, bronze: Bronze) -> None:
+    """The entry of such a leader stays in its file while it follows nobody: the next leader has written."""
+    before = entries(rebuilt, bronze)
+    one = next(
+        row
+        for row in before
+        if row["leader_epoch"] >= 2
+        and row["batches_start_offset"] == row["start_offset"] > 0
+        and row["leader_epoch"] - 1 not in {each["leader_epoch"] for each in before if _is_of(each, row)}
+    )
+    name = LEADER_EPOCH_CHECKPOINTS.name
+    of_file = [row for row in bronze[name].to_pylist() if row["file"] == one["file"]]
+    (own,) = [row for row in of_file if row["leader_epoch"] == one["leader_epoch"]]
+    without = {**own, "leader_epoch": own["leader_epoch"] - 1}
+    added = pa.Table.from_pylist([without], schema=bronze[name].schema)
+    altered = {**bronze, name: pa.concat_tables([bronze[name], added])}
+
+    def agrees(given: Bronze) -> bool | None:
+        (entry,) = [
+            row
+            for row in entries(rebuilt, given)
+            if row["file"] == one["file"] and row["leader_epoch"] == without["leader_epoch"]
+        ]
+        found: bool | None = entry["agrees"]
+        return found
+
+    assert agrees(altered) is True
+    batches = bronze[BATCHES.name]
+    right_before = pc.and_(
+        pc.and_(pc.equal(batches["cluster"], one["cluster"]), pc.equal(batches["topic"], one["topic"])),
+        pc.and_(
+            pc.equal(batches["partition"], one["partition"]),
+            pc.equal(batches["last_offset"], one["start_offset"] - 1),
+        ),
+    )
+    with_hole = {**altered, BATCHES.name: batches.filter(pc.invert(right_before))}
+    assert agrees(with_hole) is None
+
+
+def _is_of(one: Row, other: Row) -> bool:
+    return (one["cluster"], one["partition_key"]) == (other["cluster"], other["partition_key"])

@@ -161,6 +161,28 @@ def test_lines_that_are_missing_make_no_other_cause(
     assert min(known) < max(known)
 
 
+def test_another_run_of_a_client_hides_no_missing_line(
+    folder: Path, tmp_path: Path, state: tuple[pa.Table, pa.Table]
+) -> None:
+    """Every program counts from 0: the numbers of one show nothing of another with the same client id."""
+    log, key = tmp_path / "kafka-request.log", ("reconnected", 0, 2)
+    whole = (folder / "kafka-request.log").read_bytes().splitlines(keepends=True)
+    of_client = [line for line in whole if b'"clientId":"reconnected-a"' in line]
+    first, missing = (
+        next(line for line in of_client if b'"correlationId":%d,' % number in line) for number in (0, 2)
+    )
+    left = [line for line in whole if line != missing]
+    run_before = [
+        first.replace(b'"correlationId":0,', b'"correlationId":%d,' % number).replace(b"-0-24", b"-0-99")
+        for number in range(4)
+    ]
+    causes = []
+    for lines in (whole, left, [*run_before, *left]):
+        log.write_bytes(b"".join(lines))
+        causes.append(_told(log, *state)[key]["cause"])
+    assert causes == ["connection_closed", None, None]
+
+
 def test_records_that_are_missing_make_no_other_cause(
     folder: Path, truth: Told, state: tuple[pa.Table, pa.Table]
 ) -> None:
@@ -402,7 +424,8 @@ def _replayed(
     for number, (ms, what, *rest) in enumerate(events):
         if what in kinds:
             whose, count, last, first = (*rest, 0, 0)[:4]
-            line = (lock_ms, whose, whose, "host", number, 1, ms, ms, f"line {number}", "log", number)
+            sender, place = (lock_ms, whose, whose, "host", "connection"), (f"line {number}", "log", number)
+            line = (*sender, number, 1, ms, ms, *place)
             of[kinds[what]].append(ShareLine(kinds[what], first, last, count, *line))
             continue
         epochs |= {what: rest[0]} if what in epochs else {}

@@ -85,7 +85,8 @@ def _partition_transaction(r: Row) -> str:
     of = _or_unknown(r["transactional_id"])
     flags = ", ".join(f"{name} {_flag(r[name])}" for name in ("open", "aborted", "listed", "indexed"))
     flags += f", coordinator {r['coordinator_outcome']}" if r["coordinator_outcome"] else ""
-    count = f"{r['batches']} batches, {_or_unknown(r['records'])} records"
+    left = f"to {r['last_offset']}, none of them left" if r["records"] is None else f"{r['records']} records"
+    count = f"{r['batches']} batches, {left}"
     producer = _producer(r["producer_id"], r["producer_epoch"])
     why = f" ({r['unknown_reason']})" if r["unknown_reason"] else ""
     return f"{_log(r)} {_span(r)}: {producer} of {of}, {count}; {flags}{why}"

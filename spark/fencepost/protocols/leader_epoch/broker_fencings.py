@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory
+from fencepost.protocols.leader_epoch.shutdowns import Shutdowns
 from fencepost.protocols.leader_epoch.tables import LEADER_EPOCH_FENCINGS, NO_LINE
 from fencepost.replay.columns import Columns
 from fencepost.replay.histories import History, Point
@@ -27,18 +28,22 @@ class LeadershipLoss(NamedTuple):
     isr: int
 
 
-def fenced_brokers(cluster: str, history: ClusterHistory) -> pa.Table:
+def fenced_brokers(cluster: str, history: ClusterHistory, shutdowns: Shutdowns = frozenset()) -> pa.Table:
     """The rows of silver.leader_epoch_fencings about brokers that the metadata log shows as fenced."""
     rows = Columns(LEADER_EPOCH_FENCINGS)
     losses = _losses(history)
     for broker_id, life in sorted(history.brokers.items()):
-        for row in _fencings(cluster, broker_id, life.states, losses.get(broker_id, ())):
+        for row in _fencings(cluster, broker_id, life.states, losses.get(broker_id, ()), shutdowns):
             rows.add(*row)
     return rows.to_arrow()
 
 
 def _fencings(
-    cluster: str, broker_id: int, history: History[State], losses: Sequence[LeadershipLoss]
+    cluster: str,
+    broker_id: int,
+    history: History[State],
+    losses: Sequence[LeadershipLoss],
+    shutdowns: Shutdowns,
 ) -> Iterator[tuple[Any, ...]]:
     """A row for each time that a broker became fenced, or unregistered.
 
@@ -55,7 +60,8 @@ def _fencings(
         lost = losses[bisect_left(losses, (first,)) : bisect_left(losses, (at.position + 1,))]
         leaders = sum(each.leaders for each in lost)
         ended, after = _ended(history, number)
-        cause = _cause(before[0], now, leaders, after)
+        is_shut_down = (broker_id, before[0].epoch) in shutdowns
+        cause = _cause(before[0], now, leaders, after, is_shut_down=is_shut_down)
         epoch = None if now is None else now[0].epoch
         yield (
             cluster, digest_of(cluster, "broker", broker_id, at.position), "broker", f"broker {broker_id}",
@@ -74,9 +80,15 @@ def _ended(history: History[State], number: int) -> tuple[Point | None, BrokerRe
 
 
 def _cause(
-    before: BrokerRegistration, now: State, leaders: int, after: BrokerRegistration | None
+    before: BrokerRegistration,
+    now: State,
+    leaders: int,
+    after: BrokerRegistration | None,
+    *,
+    is_shut_down: bool,
 ) -> str | None:
-    """Why a broker was fenced; ``after``: its registration when it was unfenced.
+    """Why a broker was fenced; ``after``: its registration when it was unfenced; ``is_shut_down``: whether
+    it is known to have been shut down in good order.
 
     One that leads nothing may have asked to be shut down: then the controller fences it at once, and writes
     the same as for a broker that is silent (BrokerHeartbeatManager). But a broker that has shut down comes
@@ -89,7 +101,9 @@ def _cause(
     if now[0].epoch != before.epoch:
         return "restart"
     came_back = after is not None and before.epoch is not None and after.epoch == before.epoch
-    return "session_timeout" if leaders or came_back else None
+    if leaders or came_back:
+        return "session_timeout"
+    return "controlled_shutdown" if is_shut_down else None
 
 
 def _losses(history: ClusterHistory) -> Mapping[int, list[LeadershipLoss]]:

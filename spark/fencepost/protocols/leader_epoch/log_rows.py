@@ -120,8 +120,7 @@ class LogRows:
         """
         first = self._first.get(epoch)
         if first is None:
-            # a leader writes its epoch to the checkpoint before its first batch
-            return True if start == end and epoch > max(self._first, default=-1) else None
+            return True if self._fits_without_batch(epoch, start, end) else None
         if start > first:
             return is_first or False
         if start < first and self._log.begins_exactly(epoch, first):
@@ -131,6 +130,19 @@ class LogRows:
         # older epochs lie before it, newer ones behind
         known = (run for run in self._runs if run.leader_epoch >= 0)
         return all((run.begins < start) == (run.leader_epoch < epoch) for run in known)
+
+    def _fits_without_batch(self, epoch: int, start: int, end: int | None) -> bool:
+        """Whether an epoch of which no batch is known begins at ``start``. A leader writes its epoch to the
+        checkpoint before its first batch, and the next leader may come before it has written any.
+        """
+        if end is None or start > end or not self._log.is_unbroken():
+            return False
+        known = [run for run in self._runs if run.leader_epoch >= 0]
+        older, newer = (
+            [run for run in known if (run.leader_epoch < epoch) == is_older] for is_older in (True, False)
+        )
+        is_between = all(run.ends <= start for run in older) and all(run.begins >= start for run in newer)
+        return is_between and (start == end or len(newer) > 0)
 
     def _epochs(self, agreed: Mapping[int, list[bool | None]]) -> None:
         elections = {each.leader_epoch: each for each in self._metadata_epochs.elections}

@@ -186,6 +186,10 @@ class PartitionLog:
         stretches = self.log.stretches
         return stretches[-1].last_offset + 1 if stretches and stretches[-1].to_offset is None else None
 
+    def is_unbroken(self) -> bool:
+        """Whether no batch is missing between its first and its last one."""
+        return len(self.log.stretches) <= 1
+
     def end_in(self, broker_id: int, folder: str) -> int | None:
         """The first offset behind the log as a replica has it in a folder; None where that is not known."""
         if len(self.epoch):

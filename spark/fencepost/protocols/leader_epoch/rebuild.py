@@ -42,6 +42,7 @@ from fencepost.protocols.leader_epoch.partition_rows import (
     replay_partitions,
 )
 from fencepost.protocols.leader_epoch.removals import REMOVAL_APIS, removal_requests
+from fencepost.protocols.leader_epoch.shutdowns import shut_down
 from fencepost.protocols.leader_epoch.states import MET_FETCHES, rows_of, states_of
 from fencepost.protocols.leader_epoch.tables import (
     FETCH_POSITION_STATES,
@@ -151,12 +152,15 @@ def _metadata(
     captured.
     """
 
+    shutdowns = shut_down(evidence.engine)
+
     def work(cluster: str) -> Iterable[tuple[Table, pa.RecordBatch]]:
         history, by = histories[cluster], by_admin[cluster]
         tables = {table.name: table for table in METADATA_TABLES}
         for name, rows in metadata_rows(cluster, history, by.created, by.removed).items():
             yield from ((tables[name], batch) for batch in rows.to_batches())
-        for fenced in (fenced_brokers(cluster, history), deposed_controllers(cluster, history)):
+        fenced_of = fenced_brokers(cluster, history, shutdowns.get(cluster, frozenset()))
+        for fenced in (fenced_of, deposed_controllers(cluster, history)):
             yield from ((LEADER_EPOCH_FENCINGS, batch) for batch in fenced.to_batches())
         for batch in never_captured(cluster, history, captured).to_batches():
             yield LEADER_EPOCHS, batch

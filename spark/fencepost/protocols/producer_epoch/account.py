@@ -72,12 +72,13 @@ KINDS: dict[str, pa.StructType] = {
     # ``ended_epoch``: the epoch of the batches of the transaction that it ended (-1: it ended none; null: a
     # hole may hide one), with their offsets and records; ``first_known``: no hole hides another marker since
     # the producer's transaction before. ``by_operator``: no coordinator sent it (null if no line tells), and
-    # if so, who did (marker_senders)
+    # if so, who did (marker_senders). ``leader_epoch``: that of the leader that dated it
     MARKER: pa.struct(
         [
             *_LOG,
             ("producer_epoch", pa.int32()),
             ("offset", pa.int64()),
+            ("leader_epoch", pa.int32()),
             ("timestamp_ms", pa.int64()),
             ("type", pa.string()),
             ("coordinator_epoch", pa.int32()),
@@ -134,6 +135,9 @@ KINDS: dict[str, pa.StructType] = {
             ("listed_ms", pa.int64()),
             ("prepared_ms", pa.int64()),
             ("completed_ms", pa.int64()),
+            # how long before its Prepare record a leader of the partition had verified it, at least; null if
+            # no line shows that it did
+            ("verified_ms", pa.int64()),
             ("dumped", pa.bool_()),
         ]
     ),

@@ -19,6 +19,7 @@ from fencepost.protocols.producer_epoch.tables import (
 from fencepost.protocols.producer_epoch.transaction_log import TransactionRecord
 from fencepost.protocols.producer_epoch.transaction_metadata import Transition
 from fencepost.protocols.producer_epoch.transactions import Transaction, whole_epochs
+from fencepost.protocols.producer_epoch.verified_transactions import Verified
 from fencepost.replay.columns import Columns, Rows
 from fencepost.replay.coordinator_logs import end_of_log
 from fencepost.replay.coverage import LogKey, begins
@@ -64,11 +65,12 @@ def add_history(
     *,
     is_counted: bool,
     dumped: IdState,
+    verified: Verified,
 ) -> None:
     """Add the states and transactions of one transactional id.
 
     ``is_counted``: whether everything before its first record has been counted; ``dumped``: its state where
-    that is dumped.
+    that is dumped; ``verified``: verified_transactions.
     """
     stretches = {stretch.number: stretch for stretch in coordinator.log.stretches}
     log_end = end_of_log(stretches, coordinator.incarnation)
@@ -102,6 +104,7 @@ def add_history(
             offsets_of_whole_epochs,
             is_last,
             dumped=dumped.has_counted(transaction),
+            verified=verified,
         )
 
 
@@ -177,6 +180,7 @@ def _add_listed(
     is_last: bool,
     *,
     dumped: bool,
+    verified: Verified,
 ) -> None:
     """Add the partitions that a transaction lists. ``offsets_of_whole_epochs``: whole_epochs."""
     start, prepare, complete = transaction.start, transaction.prepare, transaction.complete
@@ -206,5 +210,6 @@ def _add_listed(
             transaction.listed_ms.get(name, transaction.newest.timestamp_ms),
             prepare and prepare.timestamp_ms,
             complete and complete.timestamp_ms,
+            verified.get((start.offset, name)),
             dumped,
         )

@@ -140,6 +140,7 @@ def markers(partition_slice: PartitionSlice) -> Mapping[str, Any]:
         "producer_id": columns["producer_id"][at],
         "producer_epoch": columns["epoch"][at],
         "offset": columns["base_offset"][at],
+        "leader_epoch": _of_batches(partition_slice, partition_slice.log.log.leader_epoch)[at],
         "timestamp_ms": columns["timestamp_ms"][at],
         "type": columns["marker_type"][at],
         "coordinator_epoch": columns["coordinator_epoch"][at],
@@ -149,12 +150,16 @@ def markers(partition_slice: PartitionSlice) -> Mapping[str, Any]:
 
 def _senders(partition_slice: PartitionSlice) -> Senders:
     """Who sent the marker at each row of a slice."""
-    log, offsets = partition_slice.log, partition_slice.columns["base_offset"]
-    if not len(log.log):
-        return Senders(*(np.full(len(offsets), UNKNOWN) for _ in Senders._fields))
-    at = np.minimum(np.searchsorted(log.log.base_offset, offsets), len(log.log) - 1)
-    is_there = log.log.base_offset[at] == offsets
-    return Senders(*(np.where(is_there, column[at], UNKNOWN) for column in log.senders))
+    return Senders(*(_of_batches(partition_slice, column) for column in partition_slice.log.senders))
+
+
+def _of_batches(partition_slice: PartitionSlice, column: Longs) -> Longs:
+    """The value of each row of a slice, of a ``column`` of the log's batches."""
+    base_offset, offsets = partition_slice.log.log.base_offset, partition_slice.columns["base_offset"]
+    if not len(base_offset):
+        return np.full(len(offsets), UNKNOWN)
+    at = np.minimum(np.searchsorted(base_offset, offsets), len(base_offset) - 1)
+    return np.where(base_offset[at] == offsets, column[at], UNKNOWN)
 
 
 def _is_dumped(partition_slice: PartitionSlice, offsets: Longs) -> Flags:

@@ -20,7 +20,7 @@ from fencepost.protocols.producer_epoch.transaction_metadata import Transition
 from fencepost.protocols.producer_epoch.verifications import Addition, Waiting
 from fencepost.protocols.producer_epoch.witnesses import WitnessedState, Witnesses
 from fencepost.replay.late_lines import LateLines
-from fencepost.replay.logs import Term
+from fencepost.replay.logs import COMPACTED, Term
 from fencepost.replay.requests import LATEST_MS, NONE
 from fencepost.replay.rising import Rising
 
@@ -54,6 +54,10 @@ class States:
 
     def _in(self, term: Term) -> Rising[int]:
         return self._by_term.get((term.stretch, term.leader_epoch), Rising())
+
+    def offset_of(self, candidate: Candidate) -> int:
+        """The offset of the record before which a request did not come."""
+        return self._offsets[candidate.number - 1]
 
     def before(self, offset: int) -> int:
         """The number of the last transition before an offset; 0 for none."""
@@ -110,7 +114,7 @@ class States:
         if (
             request.verify_only
             and request.error == NONE
-            and not any(self._lists(request, each) for each in inside)
+            and not any(self.lists(request, each) for each in inside)
         ):
             # its line may have been written later than the tolerance allows for
             earlier = {each for term in terms for each in self._listed_before(term, start_ms, request)}
@@ -147,7 +151,13 @@ class States:
         opens = number == 1 or self.transitions[number - 2].record.status != ONGOING
         return _follows(record, following, opens=opens)
 
-    def _lists(self, request: RequestRow, candidate: Candidate) -> bool:
+    def is_hidden(self, candidate: Candidate) -> bool:
+        """Whether a hole lies between a state and the stretch in which the request was decided."""
+        number, stretch, _ = candidate
+        is_of_stretch = number > 0 and self.transitions[number - 1].record.stretch == stretch
+        return not is_of_stretch and stretch not in (0, COMPACTED)
+
+    def lists(self, request: RequestRow, candidate: Candidate) -> bool:
         """Whether a verification is granted in a state: a transaction with the partition is open."""
         if not candidate.number:
             return False
@@ -160,7 +170,7 @@ class States:
         """
         numbers = reversed(self._in(term).between(ms - LATEST_MS, ms - 1))
         states = (Candidate(each, term.stretch, term.leader_epoch) for each in numbers)
-        return islice((each for each in states if self._lists(request, each)), 1)
+        return islice((each for each in states if self.lists(request, each)), 1)
 
     def _in_term(self, term: Term, start_ms: int, end_ms: int) -> Iterable[Candidate]:
         inside = self._in(term).between(start_ms, end_ms)
@@ -302,6 +312,13 @@ class MetStates:
         if self.coordinator is None or request.error is None or wrote:
             return []
         return self.states.states_while_decided(request, self.coordinator, self._order)
+
+    def granting(self, verification: RequestRow) -> list[Candidate]:
+        """The states in which an accepted verification may have been granted; none if a hole may hide one."""
+        candidates = [each for _, each in self.candidates(verification)]
+        if any(self.states.is_hidden(each) for each in candidates):
+            return []
+        return [each for each in candidates if self.states.lists(verification, each)]
 
     def witnessed(self, request: RequestRow) -> list[WitnessedState]:
         """The states that answers show for a request which was decided in the compacted part of the log."""

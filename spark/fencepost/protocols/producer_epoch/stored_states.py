@@ -48,7 +48,8 @@ def stored_states(snapshots: Piece, stretches: Stretches, *, numbered: bool) -> 
         "first_sequence": stored["last_sequence"] - stored["offset_delta"],
         "last_sequence": stored["last_sequence"] if numbered else none,
         "base_offset": before,
-        "last_offset": before,
+        # what it has written of an open transaction; other producers' records may follow
+        "last_offset": np.where(stored["last_offset"] >= opened, stored["last_offset"], before),
         "opens": opened,
         "coordinator_epoch": stored["coordinator_epoch"],
         "records": unknown,

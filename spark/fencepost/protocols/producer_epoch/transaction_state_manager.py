@@ -42,6 +42,7 @@ from fencepost.protocols.producer_epoch.transaction_log import TransactionRecord
 from fencepost.protocols.producer_epoch.transaction_metadata import TransactionMetadata, Transition
 from fencepost.protocols.producer_epoch.transactions import Transaction, transactions
 from fencepost.protocols.producer_epoch.verifications import verified_during
+from fencepost.protocols.producer_epoch.verified_transactions import Verified, verified_transactions
 from fencepost.protocols.producer_epoch.witnesses import Witnesses
 from fencepost.replay.clock_steps import StepsOfCluster
 from fencepost.replay.coordinator_logs import UNKNOWN
@@ -197,13 +198,15 @@ class TransactionStateManager:
                 *self._committed_meanwhile(each),
             ]
             given = given_epochs(transitions, accepted, granted_inits(each.requests), each.state.given)
-            if self._coordinator is not None:
-                self._add_history(rows, self._coordinator, each, transitions, transactions_of_id, given=given)
             pairs = [*accepted, *_aborting_inits(transitions)]
             states = States(transitions, self._late_lines)
             witnesses = Witnesses(each.requests, self._unread, self._tolerance_ms)
-            verified = verified_during(each.requests, self._tolerance_ms)
-            met_states = MetStates(states, self._coordinator, pairs, witnesses, verified)
+            waiting = verified_during(each.requests, self._tolerance_ms)
+            met_states = MetStates(states, self._coordinator, pairs, witnesses, waiting)
+            if self._coordinator is not None:
+                verified = verified_transactions(requests, met_states, transactions_of_id, self._steps)
+                history = (transitions, transactions_of_id)
+                self._add_history(rows, self._coordinator, each, *history, given=given, verified=verified)
             self._add_decided(rows, each, met_states, accepted, given)
             open_transactions = OpenTransactions(
                 transactions_of_id, None if self._coordinator is None else self._coordinator.log
@@ -224,6 +227,7 @@ class TransactionStateManager:
         transactions_of_id: Sequence[Transaction],
         *,
         given: GivenEpochs,
+        verified: Verified,
     ) -> None:
         """Add the states and transactions of an id, what the last step must know of it, and its state where
         that is dumped.
@@ -244,6 +248,7 @@ class TransactionStateManager:
             transactions_of_id,
             is_counted=each.state.counted_from is not None,
             dumped=state,
+            verified=verified,
         )
         if log.base is not None:
             answered = rows.account_rows[account.ANSWERED_TRANSACTION]

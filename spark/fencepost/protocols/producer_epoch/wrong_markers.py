@@ -134,14 +134,44 @@ def _concerned(
             continue
         elif by_operator[marker] != 1:
             perhaps[number] = row
-        elif ms[marker] >= started[row] - tolerance_ms:
-            # if it came before the transaction, it ended a hanging one, of which the epoch had one before
-            ended_rest = due.due_marker[row] != UNKNOWN and ended_epoch[due.due_marker[row]] == NONE
-            is_part = ended_rest or _is_first_of_epoch(due, row, before)
+        elif (is_part := _ended_part(due, row, marker, before, tolerance_ms)) is not None:
             (surely if is_part else perhaps)[number] = row
         if row != UNKNOWN and perhaps[number] == row:
             ends_part[marker] = UNKNOWN
     return surely, perhaps, interrupts, ends_part
+
+
+def _ended_part(due: MatchedMarkers, row: int, marker: int, before: Counts, tolerance_ms: int) -> bool | None:
+    """Whether an operator's marker surely ended a part of the transaction of a row, one of several of its
+    epoch. None if it came before that transaction: then it ended a hanging one, of which the epoch had one
+    before.
+    """
+    if _was_verified(due, row, marker):
+        return True
+    ms, ended_epoch = (longs(due.markers[name]) for name in ("timestamp_ms", "ended_epoch"))
+    if ms[marker] < longs(due.rows["started_ms"])[row] - tolerance_ms:
+        return None
+    own = due.due_marker[row]
+    return bool(own != UNKNOWN and ended_epoch[own] == NONE) or _is_first_of_epoch(due, row, before)
+
+
+def _was_verified(due: MatchedMarkers, row: int, marker: int) -> bool:
+    """Whether a leader had verified the transaction of a row for the partition before another marker than
+    the due one came there.
+
+    A leader verifies a transaction only while the partition has none of the producer's open (KIP-890). So
+    what the marker ended began after that. Only times of one clock are compared: a Prepare record comes
+    before its marker, so a verification that came longer before the one than this marker came before the
+    other was the first of all.
+    """
+    own = due.due_marker[row]
+    verified_ms = longs(due.rows["verified_ms"])[row]
+    if UNKNOWN in (own, verified_ms):
+        return False
+    ms, leader_epoch = (longs(due.markers[name]) for name in ("timestamp_ms", "leader_epoch"))
+    is_of_one_leader = leader_epoch[own] == leader_epoch[marker] != UNKNOWN
+    # each of the two times that are compared may be a millisecond longer than it seems
+    return bool(is_of_one_leader and verified_ms > ms[own] - ms[marker] + 1)
 
 
 def _is_first_of_epoch(due: MatchedMarkers, row: int, before: Counts) -> bool:

@@ -38,6 +38,7 @@ LINES = pa.schema(
         ("member_id", pa.string()),
         ("client_id", pa.string()),
         ("client_host", pa.string()),
+        ("connection", pa.string()),
         ("correlation_id", pa.int32()),
         ("broker_id", pa.int32()),
         ("requested_ms", pa.int64()),
@@ -63,6 +64,7 @@ class ShareLine(NamedTuple):
     member_id: str
     client_id: str | None
     client_host: str | None
+    connection: str | None
     correlation_id: int
     broker_id: int
     requested_ms: int
@@ -97,9 +99,9 @@ def share_lines(requests: pa.Table) -> pa.Table:
     for cluster, line, found in each_reading(requests, APIS, _said):
         for each in found:
             rows.add(
-                cluster, *each, line.client_id, host_of(line.connection), line.correlation_id,
-                line.broker_id, line.requested_ms, line.responded_ms, line.request_id, line.file,
-                line.position,
+                cluster, *each, line.client_id, host_of(line.connection), line.connection,
+                line.correlation_id, line.broker_id, line.requested_ms, line.responded_ms, line.request_id,
+                line.file, line.position,
             )  # fmt: skip
     return rows.to_arrow()
 

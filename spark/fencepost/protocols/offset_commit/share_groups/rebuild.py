@@ -31,7 +31,7 @@ from fencepost.protocols.offset_commit.share_groups.state_log import (
 )
 from fencepost.protocols.offset_commit.tables import SHARE_REDELIVERIES
 from fencepost.replay.columns import Columns
-from fencepost.replay.correlation_ids import CorrelationIds, sent_of
+from fencepost.replay.correlation_ids import Connection, CorrelationIds, by_counter, sent_of
 from fencepost.replay.entities import bucket_of, tuples
 from fencepost.replay.evidence import Evidence
 from fencepost.replay.keys import SHARE_STATE_TOPIC, digest_of
@@ -105,22 +105,25 @@ def _of_clients(clients: pa.Table, rows: pa.Table) -> pa.Table:
     return rows.filter(pc.is_in(rows["client_id"], clients["client_id"].combine_chunks()))
 
 
-def ids_of_clients(numbers: pa.Table) -> dict[Client, CorrelationIds]:
-    """The correlation ids of every client's lines, from rows of ``bronze.request_ids``."""
+def ids_of_clients(numbers: pa.Table) -> dict[Client, Mapping[Connection, CorrelationIds]]:
+    """By client and connection, the ids of the counter that numbers its requests, from rows of
+    ``bronze.request_ids``.
+    """
     return {
-        (cluster, *client): CorrelationIds(sent.values())
+        (cluster, *client): by_counter(sent.values())
         for (cluster,), rows in by_log(numbers, "cluster").items()
         for client, sent in sent_of(rows).items()
     }
 
 
 class Groups:
-    """Replays the groups of a bucket. ``topics``: cluster -> its topics; ``ids``: the correlation ids of
-    every client's lines.
-    """
+    """Replays the groups of a bucket. ``topics``: cluster -> its topics; ``ids``: ids_of_clients."""
 
     def __init__(
-        self, topics: Mapping[str, Topics], logs: StateLogs, ids: Mapping[Client, CorrelationIds]
+        self,
+        topics: Mapping[str, Topics],
+        logs: StateLogs,
+        ids: Mapping[Client, Mapping[Connection, CorrelationIds]],
     ) -> None:
         self._topics, self._logs, self._ids = topics, logs, ids
 
@@ -165,9 +168,14 @@ class Groups:
 
     def _whole_in(self, cluster: str) -> Callable[[ShareLine, ShareLine], bool]:
         def is_whole(one: ShareLine, other: ShareLine) -> bool:
-            ids = self._ids.get((cluster, one.client_id or "", one.client_host or ""))
-            is_same = (one.client_id, one.client_host) == (other.client_id, other.client_host)
-            return is_same and ids is not None and ids.is_whole(one.correlation_id, other.correlation_id)
+            if (one.client_id, one.client_host) != (other.client_id, other.client_host):
+                return False
+            of_client = self._ids.get((cluster, one.client_id or "", one.client_host or ""), {})
+            # a client that was started again counts from 0 again
+            ids, of_other = (of_client.get((of.broker_id, of.connection or "")) for of in (one, other))
+            if ids is None or ids is not of_other:
+                return False
+            return ids.is_whole(one.correlation_id, other.correlation_id)
 
         return is_whole
 
