@@ -46,7 +46,8 @@ def init(arguments: argparse.Namespace) -> int:
     except OSError as error:
         raise UsageError(f"{out}: {error.strerror}") from error
     for each in brokers:
-        logs = f"{len(each.log_dirs)} log_dirs, {len(each.request_logs)} request logs"
+        folders = counted(len(each.log_dirs), "log directory", "log directories")
+        logs = f"{folders}, {counted(len(each.request_logs), 'request log')}"
         print(f"broker {'?' if each.id is None else each.id}: {logs}")
     then = shell.line("fencepost", "doctor", "--config", str(out))
     print(f"Wrote {printable(str(out))}. Read it, and then run: {then}")
