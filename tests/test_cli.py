@@ -110,7 +110,10 @@ def run_together(
 
 def test_nothing_is_created_by_looking(run_light: RunLight, tmp_path: Path) -> None:
     lake = tmp_path / "lake"
-    commands = (["report"], ["explain", "x"], ["plot", "x"], ["sql", "SELECT 1"], ["offsets", "x.csv"])
+    commands = (
+        *(["report"], ["explain", "x"], ["plot", "x"], ["sql", "SELECT 1"], ["offsets", "x.csv"]),
+        ["maintain"],
+    )
     for done in run_light(*commands, lake=lake):
         assert done.returncode == 2
         assert "no audit yet. Run: fencepost audit" in done.stderr
@@ -201,17 +204,22 @@ def test_what_is_wrong_is_listed_once(run_light: RunLight) -> None:
         "no_zombie_accepted",
     ]
 
-    story, lines, waived, unknown, elsewhere = run_light(
+    story, lines, waived, unknown, elsewhere, explained = run_light(
         ["incidents", zombie["fingerprint"][:6]],
         ["incidents"],
         ["incidents", "--state", "waived"],
         ["incidents", "zz"],
         ["incidents", "--cluster", "x"],
+        ["explain", zombie["fingerprint"]],
     )
     assert story.stdout.count("committed offset 1028 of orders-2") == 1
     assert len(re.findall(r"^    fencepost explain \w+ --config ", story.stdout, re.MULTILINE)) == 3
     assert len(lines.stdout.splitlines()) == 2 * len(found)
-    assert waived.stdout == "No incidents.\n"
+    assert waived.stdout == "No incident that is waived.\n"
+    assert explained.returncode == 2
+    assert f"{zombie['fingerprint']} is an incident, not a verdict. Its story: fencepost incidents" in (
+        explained.stderr
+    )
     assert (unknown.returncode, elsewhere.returncode) == (2, 2)
     assert "No incident has a fingerprint that begins with 'zz'" in unknown.stderr
     assert "--cluster x: the configuration has troubled-4.2.1" in elsewhere.stderr
@@ -262,12 +270,19 @@ def test_a_wrong_query_or_verdict_is_bad_usage(run_light: RunLight) -> None:
     refused = (
         ("SELECT * FROM marts.nothing", "The lake has no table marts.nothing."),
         ("SELECT * FROM marts.fct_offset_commit", "Near: marts.fct_offset_commits"),
+        ("SELECT * FROM fct_offset_commits", "The lake has no table fct_offset_commits. Near: marts.fct_off"),
         ("SELECT nothing FROM marts.fct_quarantine", "DuckDB, which runs queries here, refused this one"),
         ("SELEC 1 FROM", "sqlglot, which translates Spark's SQL, cannot read this (line 1"),
         ("DROP TABLE marts.fct_quarantine", "one query that reads"),
     )
     unknown = "ffffffffffffffff"
-    *queries, explained = run_light(*(["sql", query] for query, _ in refused), ["explain", unknown])
+    *queries, explained, late = run_light(
+        *(["sql", query] for query, _ in refused),
+        ["explain", unknown],
+        ["plot", "zombie-current-epoch", "--from", "2037-01-01"],
+    )
+    assert late.returncode == 2  # a picture in which nothing happens would be an all-clear
+    assert "--from: the evidence of cluster troubled-4.2.1 ends on 20" in late.stderr
     for (_, words), done in zip(refused, queries, strict=True):
         assert done.returncode == 2
         assert words in done.stderr

@@ -250,6 +250,11 @@ def test_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("clusters = 1", "clusters: must be an array of tables, not 1"),
         ("clusters = [1]", "clusters: must be an array of tables"),
         ("a = [", "is not valid TOML"),
+        (CLUSTER.replace("id = 1", "id = -1"), "clusters[0].brokers[0].id: must not be negative, it is -1"),
+        (CLUSTER + "[gate]\nnot_judged = true", "gate.not_judged: must be fail or pass, not true."),
+        (CLUSTER + "[lake]\nwarehouse = '${LAKE}/w'", "lake.warehouse: '${LAKE}/w' has ${...}, and a path"),
+        (CLUSTER + "log_dirs = ['${DATA}']", "clusters[0].brokers[0].log_dirs: '${DATA}' has ${...}, and a"),
+        (CLUSTER + "[metrics]\nfile = '${DATA}'", "metrics.file: '${DATA}' has ${...}, and a path has no"),
         (CLUSTER + "[lakes]", "lakes: is not known here. Use one of"),
         (CLUSTER + "[lakes]", "The nearest is lake."),
         (CLUSTER + "kafka_versoin = '4.2.1'", "The nearest is kafka_version."),
@@ -417,6 +422,19 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         settings.load(tmp_path / "absent.toml")
     with pytest.raises(SettingsError, match="is a folder"):
         settings.load(tmp_path)
-    (tmp_path / "latin.toml").write_bytes(b'a = "\xe9"')
-    with pytest.raises(SettingsError, match="is not valid TOML"):
+    (tmp_path / "latin.toml").write_bytes(b'\na = "\xe9"')
+    with pytest.raises(SettingsError, match=r"is not UTF-8 \(at line 2\)\. Save it as UTF-8\."):
         settings.load(tmp_path / "latin.toml")
+
+
+def test_a_home_folder_and_the_mark_of_an_editor_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``~`` is the same in every path; some editors begin a file with a byte order mark."""
+    monkeypatch.setenv("HOME", "/home/op")
+    path = tmp_path / "fencepost.toml"
+    lake = "[lake]\nwarehouse = '~/lake'\ncatalog = 'sqlite:///~/c.db'\n[metrics]\nfile = '~/m.prom'\n"
+    path.write_text("\ufeff" + CLUSTER + lake, encoding="utf-8")
+    read = settings.load(path)
+    assert read.lake == settings.Lake("/home/op/lake", "sqlite:////home/op/c.db")
+    assert read.metrics_file == Path("/home/op/m.prom")

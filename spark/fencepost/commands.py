@@ -16,9 +16,11 @@ from fencepost.extras import MissingExtraError, require_for_audit
 from fencepost.output import WRITERS, write_json
 from fencepost.protocols.base import Command, UsageError
 from fencepost.settings import SQLITE, Recipient, Settings
-from fencepost.words import printable
+from fencepost.words import counted, printable
 
 if TYPE_CHECKING:
+    import datetime as dt
+
     from fencepost.expiry import Expired
     from fencepost.protocols.base import Plot
     from fencepost.reading import Reader
@@ -44,7 +46,8 @@ def init(arguments: argparse.Namespace) -> int:
     except OSError as error:
         raise UsageError(f"{out}: {error.strerror}") from error
     for each in brokers:
-        logs = f"{len(each.log_dirs)} log_dirs, {len(each.request_logs)} request logs"
+        folders = counted(len(each.log_dirs), "log directory", "log directories")
+        logs = f"{folders}, {counted(len(each.request_logs), 'request log')}"
         print(f"broker {'?' if each.id is None else each.id}: {logs}")
     then = shell.line("fencepost", "doctor", "--config", str(out))
     print(f"Wrote {printable(str(out))}. Read it, and then run: {then}")
@@ -132,12 +135,12 @@ def maintain(settings: Settings, arguments: argparse.Namespace) -> int:
     """
     from fencepost import pipeline
 
+    _require_catalog(settings)
     removed = pipeline.maintain(settings)
-    print(f"removed {removed.files:,} files that no table needs ({removed.bytes / 1e6:,.1f} MB)")
+    print(f"removed {counted(removed.files, 'file')} that no table needs ({removed.bytes / 1e6:,.1f} MB)")
     if removed.notes.rows:
-        print(
-            f"deleted {removed.notes.rows:,} notes about files of which there are later ones (bronze.files)"
-        )
+        replaced = counted(removed.notes.rows, "note")
+        print(f"deleted {replaced} about files of which there are later ones (bronze.files)")
     for line in expired_lines(removed.evidence, settings.keep_evidence_ms):
         print(line)
     return OK
@@ -161,7 +164,7 @@ def expired_lines(expired: Expired, keep_ms: int | None) -> Iterator[str]:
             "and of the newest eight days stays."
         )
     for name, each in deleted.items():
-        yield f"{name}: deleted {each.rows:,} rows ({each.bytes / 1e6:,.1f} MB)"
+        yield f"{name}: deleted {counted(each.rows, 'row')} ({each.bytes / 1e6:,.1f} MB)"
     for cluster, ms in sorted(expired.since_ms.items()):
         since = minute_of(datetime.fromtimestamp(ms / 1000, UTC))
         yield f"evidence of cluster {printable(cluster)} is kept since {since}"
@@ -234,9 +237,17 @@ def incidents(settings: Settings, arguments: argparse.Namespace) -> int:
             _print_page(incident_page(settings, found[0]["fingerprint"]))
         else:
             print(
-                "\n".join(line for each in found for line in report.incident_lines(each)) or "No incidents."
+                "\n".join(line for each in found for line in report.incident_lines(each))
+                or _none_of(arguments)
             )
     return OK
+
+
+def _none_of(arguments: argparse.Namespace) -> str:
+    """That there are none, of those that were asked for."""
+    state = f" that is {arguments.state}" if arguments.state else ""
+    cluster = f" of cluster {printable(arguments.cluster)}" if arguments.cluster else ""
+    return f"No incident{cluster}{state}." if state or cluster else "No incidents."
 
 
 def explain(settings: Settings, arguments: argparse.Namespace) -> int:
@@ -301,8 +312,22 @@ def _picture(
 ) -> tuple[bytes, str]:
     with _reading(settings) as lake:
         timeline = kind_of_plot.read(lake, name, arguments.cluster, arguments.start, arguments.end)
+        if arguments.start is not None:
+            _require_evidence(lake, timeline.cluster, arguments.start)
     # Matplotlib takes a second to load, so it is imported only if there is something to draw
     return kind_of_plot.draw(timeline, kind)
+
+
+def _require_evidence(lake: Reader, cluster: str, start: dt.datetime) -> None:
+    """Raise UsageError where a picture would begin after the evidence: nothing happens in it, as if all were
+    well.
+    """
+    from fencepost.report import evidence_until
+    from fencepost.words import as_utc, minute_of
+
+    until = evidence_until(lake).get(cluster)
+    if until is not None and as_utc(start) > as_utc(until):
+        raise UsageError(f"--from: the evidence of cluster {printable(cluster)} ends on {minute_of(until)}")
 
 
 def _file_name(name: str) -> str:
@@ -338,17 +363,23 @@ def _reading(settings: Settings, engine: str | None = None) -> Iterator[Reader]:
     """Open a lake that an audit has filled. Raises UsageError, and creates nothing, if there is none."""
     from fencepost.opening import open_lake
 
-    no_audit = UsageError(
-        f"{settings.lake.warehouse or settings.lake.catalog}: no audit yet. "
-        f"Run: fencepost audit --config {settings.path}"
-    )
-    if settings.lake.folder is not None and not Path(settings.lake.catalog.removeprefix(SQLITE)).exists():
-        raise no_audit
+    _require_catalog(settings)
     require_for_audit()
     with open_lake(settings, engine) as lake:
         if not lake.has(VERDICTS):
-            raise no_audit
+            raise _no_audit(settings)
         yield lake
+
+
+def _require_catalog(settings: Settings) -> None:
+    """Raise UsageError where no audit has made the lake: what opens it would make an empty one."""
+    if settings.lake.folder is not None and not Path(settings.lake.catalog.removeprefix(SQLITE)).exists():
+        raise _no_audit(settings)
+
+
+def _no_audit(settings: Settings) -> UsageError:
+    where = settings.lake.warehouse or settings.lake.catalog
+    return UsageError(f"{where}: no audit yet. Run: fencepost audit --config {settings.path}")
 
 
 @contextmanager

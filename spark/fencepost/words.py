@@ -18,7 +18,7 @@ def printable(text: str | None) -> str:
 
 def counted(number: int, one: str, many: str | None = None) -> str:
     """A number with its noun; ``many`` is the plural, where it does not end with an s."""
-    return f"{number} {one if number == 1 else many or f'{one}s'}"
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 
 
 def time_of(moment: Any) -> str:

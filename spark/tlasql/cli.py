@@ -19,6 +19,7 @@ from tlasql.emit import EMITTERS, emit
 from tlasql.java.tlc import TlcError
 from tlasql.lang.errors import Location, TlaSqlError, fail
 from tlasql.mapping.model import Schemas
+from tlasql.replay.confirm import assumptions
 from tlasql.sql.dialects import DIALECTS
 
 OK, STALE, BAD_INPUT = 0, 1, 2
@@ -59,6 +60,9 @@ def _run(options: argparse.Namespace) -> int:
         partly=options.partly,
     )
     _check_outputs(compiled)
+    assumed = assumptions(compiled)
+    if assumed:
+        raise TlaSqlError(assumed)
     for identity, reason in compiled.skipped.items():
         print(f"not compiled, as the mapping says: {identity}: {reason}")
     if compiled.refused:
@@ -79,6 +83,9 @@ def _check(compiled: CompiledModule, options: argparse.Namespace) -> int:
 
 
 def _compile(compiled: CompiledModule, options: argparse.Namespace) -> int:
+    if not compiled.mapping.outputs:
+        remedy = f'add [outputs] with {", ".join(EMITTERS)} = "<folder or file>"'
+        raise fail(compiled.mapping.source.place("outputs"), "the mapping names nothing to write", remedy)
     files = emit(compiled)
     if options.check:
         return _verify(files, compiled, options.out)

@@ -43,6 +43,11 @@ def test_all_brokers_of_a_folder_are_found_with_their_logs(captures: Path, init:
         assert broker.server_logs == (f"{own / 'server.log'}*",)
 
 
+def test_what_was_found_is_counted(captures: Path, init: Init, capsys: pytest.CaptureFixture[str]) -> None:
+    init(captures / "by-hand-4.3.1" / "broker-1")
+    assert "broker 1: 1 log directory, 1 request log\n" in capsys.readouterr().out
+
+
 def test_server_properties_name_the_directories(captures: Path, tmp_path: Path, init: Init) -> None:
     home = captures / "by-hand-4.3.1"
     data = tmp_path / "kafka data [1]"

@@ -46,6 +46,14 @@ def test_what_is_missing_is_told_of_its_broker(config: Path) -> None:
     assert folder.remedy == "no such directory: correct log_dirs in the configuration, or mount it"
     assert log.of == "cluster by-hand-4.3.1, broker 3"
     assert log.says.endswith("broker-3/kafka-request.log*")
+    assert "," not in folder.says  # it is named once, whatever kinds of files it lacks
+
+
+def test_a_folder_is_no_log(config: Path) -> None:
+    config.write_text(config.read_text().replace("broker-3/kafka-request.log*", "broker-3"))
+    (log,) = _wrong(config)
+    assert log.says.endswith("/broker-3")
+    assert log.remedy == "this is a folder: name the files in it, as in /var/log/kafka/*.log*"
 
 
 def test_directories_of_another_broker_are_wrong(config: Path) -> None:

@@ -62,6 +62,7 @@ from fencepost.pseudonyms.lakes import check_key
 from fencepost.pseudonyms.rows import with_pseudonyms
 from fencepost.settings import Settings
 from fencepost.tables import Table
+from fencepost.words import counted
 
 _log = logging.getLogger(__name__)
 
@@ -117,7 +118,8 @@ def capture(
     later = {each.origin for each in waiting}
     plan.sources = [each for each in plan.sources if each.origin not in later]
     size = sum(source.end - source.start for source in plan.sources)
-    report(f"{len(plan.sources)} files hold something new ({size / 1e6:.1f} MB)")
+    hold = "holds" if len(plan.sources) == 1 else "hold"
+    report(f"{counted(len(plan.sources), 'file')} {hold} something new ({size / 1e6:.1f} MB)")
     added = dict.fromkeys((table.name for kind in readers.kinds().values() for table in kind.tables), 0)
     notes = Notes(settings, catalog, plan, run_id, now)
     targets = [_target(kind, table, some) for kind, some in _of_kinds(plan) for table in kind.tables]
@@ -140,15 +142,14 @@ def capture(
     plan.faults += [each for each in silent if (each.cluster, each.broker_id) not in heard_later]
     notes.finish()
     for target in targets:
-        report(f"{target.table.name}: {added[target.table.name]} rows are new")
+        report(f"{target.table.name}: {counted(added[target.table.name], 'new row')}")
     if notes.too_late:
-        report(
-            f"{notes.too_late} lines and batches were left out: the evidence of their time was deleted before"
-        )
+        of = "line or batch was" if notes.too_late == 1 else "lines and batches were"
+        report(f"{notes.too_late:,} {of} left out: the evidence of their time was deleted before")
     note_log_ends(catalog, settings.clusters, run_id, now)
     for table in captured():
         lake.compact_files(catalog, table)
-    report(f"bronze.quarantine has {notes.quarantined} pieces of evidence that could not be read")
+    report(f"bronze.quarantine has {counted(notes.quarantined, 'piece')} of evidence that could not be read")
     return CaptureSummary(
         files=len(plan.sources),
         added={name.removeprefix("bronze."): count for name, count in added.items()},

@@ -65,6 +65,8 @@ RowsOf = Callable[[pa.RecordBatch], Rows]
 Unfinished = Callable[[Piece, Parsed], bool]
 """Whether a file's last line, without a line end, is missing evidence."""
 
+_FOLDER = "this is a folder: name the files in it, as in /var/log/kafka/*.log*"
+
 LastEntry = Callable[[bytes], int]
 """The position in these complete lines at which the last entry begins; it may continue in later lines."""
 
@@ -85,7 +87,8 @@ def files(patterns: tuple[str, ...], if_none: str) -> tuple[list[str], list[Abse
         found |= dict.fromkeys(matched)
         absent += [Absence(folder, "unreadable", CLOSED) for folder in closed]
         if not matched and not closed:
-            absent.append(Absence(pattern, "missing", if_none))
+            is_there = any(map(is_folder, expand(pattern)))
+            absent.append(Absence(pattern, "missing", _FOLDER if is_there else if_none))
     return list(found), absent
 
 

@@ -13,6 +13,7 @@ from fencepost.capture.plan import READ_WHOLE, REQUEST_LOG, SEGMENT, Fault, Sour
 from fencepost.doctor.checks import Check, Mark
 from fencepost.doctor.collected import Collected, Places
 from fencepost.settings import Broker, Cluster, Settings, SettingsError
+from fencepost.words import counted
 
 _OFFSETS, _TRANSACTIONS, _METADATA = "__consumer_offsets", "__transaction_state", "__cluster_metadata"
 _MISSING_TOPICS = {
@@ -93,7 +94,7 @@ def _of_elsewhere(cluster: Cluster, broker: Broker, lake: Collected | None) -> C
         remedy = "run `fencepost collect` where it runs, or write Kafka's log.dirs here"
         return Check(of, Mark.WRONG, says, remedy)
     says = (
-        f"collected: {len(lake.partitions):,} partitions, {_logs(lake)}; "
+        f"collected: {counted(len(lake.partitions), 'partition')}, {_logs(lake)}; "
         f"the newest of it on {lake.newest:%F %H:%M} UTC"
     )
     if lake.partitions and REQUEST_LOG in lake.logs:
@@ -115,7 +116,7 @@ def _of_broker(
     partitions = {(source.topic, source.partition) for source in own if source.kind == SEGMENT}
     if partitions:
         kafkas = sum(topic in READ_WHOLE for topic, _ in partitions)
-        says = f"log_dirs: {len(partitions):,} partitions, {kafkas:,} of them of Kafka's own topics"
+        says = f"log_dirs: {counted(len(partitions), 'partition')}, {kafkas:,} of Kafka's own topics"
         yield Check(of, Mark.GOOD, says)
     elif not broker.log_dirs and not lake.partitions:
         yield Check(of, Mark.WRONG, "no log_dirs", "write Kafka's log.dirs there")
@@ -145,7 +146,8 @@ def _of_clients(
         return
     own = [source for source in sources if source.client is not None]
     names = {source.client for source in own}
-    yield Check(of, Mark.GOOD, f"{len(own):,} files of {len(names):,} of {len(cluster.clients):,} clients")
+    clients = counted(len(cluster.clients), "client")
+    yield Check(of, Mark.GOOD, f"{counted(len(own), 'file')} of {len(names):,} of {clients}")
     yield from _wrong(of, [each for each in faults if each.broker_id is None and each.kind != REQUEST_LOG])
     yield from _unreadable(of, own)
 
@@ -165,6 +167,7 @@ def _unreadable(of: str, sources: Iterable[Source]) -> Iterator[Check]:
         yield Check(of, Mark.WRONG, _some(files), "this user may not read it: check its permissions")
 
 
-def _some(files: Sequence[str]) -> str:
+def _some(found: Iterable[str]) -> str:
+    files = list(dict.fromkeys(found))
     more = f" and {len(files) - _SHOWN:,} more" if len(files) > _SHOWN else ""
     return f"{', '.join(files[:_SHOWN])}{more}"

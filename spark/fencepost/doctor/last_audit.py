@@ -11,6 +11,7 @@ from fencepost.reading import Reader, rows
 from fencepost.reasons import REASONS
 from fencepost.report import COVERAGE, Evidence, counted_reasons, deleted_sentences
 from fencepost.settings import Settings
+from fencepost.words import counted
 
 _SHOWN = 3
 
@@ -28,7 +29,9 @@ def last_audit_checks(reader: Reader, settings: Settings) -> Iterator[Check]:
         counts = Counter(each.status.replace("_", " ") for each in own)
         says = ", ".join(f"{count} {status}" for status, count in counts.most_common())
         is_judged = any(each.is_judged for each in own)
-        yield Check(of, Mark.GOOD if is_judged else Mark.WRONG, f"of {len(own)} definitions: {says}")
+        yield Check(
+            of, Mark.GOOD if is_judged else Mark.WRONG, f"of {counted(len(own), 'definition')}: {says}"
+        )
         # to know, and not wrong: it may have been corrected since
         yield from (Check(of, Mark.NOTE, each) for each in evidence.sentences(cluster))
         if cluster.name in deleted:
@@ -37,5 +40,6 @@ def last_audit_checks(reader: Reader, settings: Settings) -> Iterator[Check]:
             {reason: count for (name, reason), count in unknown.items() if name == cluster.name}
         )
         for reason, count in reasons.most_common(_SHOWN):
-            says = f"{count:,} verdicts are unknown ({reason}). {REASONS[reason].means}"
+            are = "is" if count == 1 else "are"
+            says = f"{counted(count, 'verdict')} {are} unknown ({reason}). {REASONS[reason].means}"
             yield Check(of, Mark.NOTE, says, REASONS[reason].settles)

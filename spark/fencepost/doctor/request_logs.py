@@ -16,6 +16,7 @@ from fencepost.formats.clock import LogClock
 from fencepost.formats.request_layouts import moment, placed
 from fencepost.formats.request_log import api_name
 from fencepost.settings import Broker, Settings
+from fencepost.words import counted
 
 _TAIL_BYTES = 1 << 20
 _QUARTER, _INEXACT = timedelta(minutes=15), timedelta(seconds=30)
@@ -56,8 +57,9 @@ def _of_log(of: str, broker: Broker, file: str, now: datetime) -> Iterator[Check
     if tail.newest is None:
         yield Check(of, Mark.WRONG, f"{file}: its end has no line of a request", _SWITCH_ON)
         return
+    last = counted(tail.apis.total(), "request")
     common = ", ".join(f"{name} {count:,}" for name, count in tail.apis.most_common(_SHOWN))
-    yield Check(of, Mark.GOOD, f"request log: the last {tail.apis.total():,} requests are {common}")
+    yield Check(of, Mark.GOOD, f"request log: the last {last}: {common}")
     written = datetime.fromtimestamp(modified(file), UTC)
     yield from _clock(of, broker, tail.newest, written)
     if now - max(tail.newest, written) > _SILENT:

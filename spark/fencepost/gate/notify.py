@@ -20,7 +20,7 @@ from fencepost.places import work_folder, write_whole
 from fencepost.reading import Reader
 from fencepost.report import Stories, command, incident_lines, reason_lines, wrapped
 from fencepost.settings import SEVERITIES, Settings
-from fencepost.words import printable, time_of
+from fencepost.words import counted, printable, time_of
 
 logger = logging.getLogger(__name__)
 
@@ -153,7 +153,9 @@ def _not_critical(alert: Alert) -> list[str]:
         if names:
             lines += wrapped(f"{severity.capitalize()}: {', '.join(names)}", "", "  ")
     if result.incidents.get("ongoing"):
-        lines.append(f"{result.incidents['ongoing']} incidents were reported before, and go on.")
+        ongoing = result.incidents["ongoing"]
+        goes_on = "was reported before, and goes on" if ongoing == 1 else "were reported before, and go on"
+        lines.append(f"{counted(ongoing, 'incident')} {goes_on}.")
     return [
         *lines,
         f"All that was found: {command(alert.settings, 'report')}",

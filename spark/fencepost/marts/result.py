@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from fencepost.words import counted
+
 
 class MartsError(Exception):
     """The marts could not be built; the message lists each failing node and why."""
@@ -43,6 +45,6 @@ def failure(failed: dict[str, str], nodes: int, log: str = "") -> MartsError:
     return MartsError(f"{len(failed)} of {nodes} models and tests failed{log and f' (log: {log})'}.\n{lines}")
 
 
-def faults(rows: list[dict[str, object]]) -> str:
+def faults(rows: list[dict[str, Any]]) -> str:
     """The faults that a test ``sound`` found, in words."""
-    return "; ".join(f"{row['fault']} ({row['faulty_rows']} rows)" for row in rows)
+    return "; ".join(f"{row['fault']} ({counted(row['faulty_rows'], 'row')})" for row in rows)

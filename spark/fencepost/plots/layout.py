@@ -111,11 +111,6 @@ def word(column: pd.Series) -> pd.Series:
     return column.astype(object).where(column.notna(), "unknown")
 
 
-def counted(number: int, word: str) -> str:
-    """A number with its noun."""
-    return f"{number:,} {word}{'' if number == 1 else 's'}"
-
-
 def clean(text: str | None, most: int) -> str:
     """A name from outside as one short line; characters that the font does not have are written
     as escapes.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 _DUCKDB_TYPES = {"int": "INTEGER", "binary": "BLOB"}
 PIECE_BYTES = 128 << 20
+_MISSING = re.compile(r"Table with name (\w+) does not exist")
 _IN_SPARK = "Spark may read it: fencepost sql --engine spark"
 
 
@@ -143,7 +145,7 @@ class IcebergReader(Database):
     def schema(self, sql: str) -> pa.Schema:
         """The schema of a query's rows, without running it. Raises QueryError."""
         query = self._attached_query(sql)
-        with _query_errors():
+        with _query_errors(self._no_table):
             return _arrow(self._connection.sql(query.sql).limit(0)).schema
 
     def pieces(self, sql: str) -> tuple[pa.Schema, Iterator[pa.Table]]:
@@ -151,7 +153,7 @@ class IcebergReader(Database):
         may be run. Both raise QueryError.
         """
         query = self._attached_query(sql)
-        with _query_errors():
+        with _query_errors(self._no_table):
             relation = self._connection.sql(query.sql)
             batches = relation.to_arrow_reader(BATCH)
             return _with_spark_types(batches.schema.empty_table(), relation).schema, _pieces(
@@ -173,7 +175,7 @@ class IcebergReader(Database):
         self._translations[sql] = translation
 
     def _answer(self, sql: str, parameters: Mapping[str, object]) -> pa.Table:
-        with _query_errors():
+        with _query_errors(self._no_table):
             return _arrow(self._connection.sql(sql, params=dict(parameters) if parameters else None))
 
     def find(self, table: str) -> Table | View | None:
@@ -276,13 +278,18 @@ class IcebergReader(Database):
 
 
 @contextmanager
-def _query_errors() -> Iterator[None]:
-    """Turn DuckDB's errors into a QueryError that says what to do."""
+def _query_errors(no_table: Callable[[str], str] | None = None) -> Iterator[None]:
+    """Turn DuckDB's errors into a QueryError that says what to do; ``no_table``: the words where a table is
+    named without its schema.
+    """
     try:
         yield
     # ValueError: a sum may be too large for Spark's type; OSError: for rows in batches, Arrow raises the
     # errors
     except (duckdb.Error, ValueError, OSError) as error:
+        missing = _MISSING.search(str(error)) if isinstance(error, duckdb.CatalogException) else None
+        if missing is not None and no_table is not None:
+            raise QueryError(no_table(missing[1])) from error
         raise QueryError(
             f"DuckDB, which runs queries here, refused this one: {str(error).strip()}\n"
             "It was translated from Spark's SQL. Correct it, or have Spark run it as it stands, "

@@ -34,6 +34,7 @@ from fencepost.tables import (
     REQUESTS,
     Table,
 )
+from fencepost.words import counted
 
 LINES = {REQUESTS.name: "logged_at_ms", REQUEST_IDS.name: "first_logged_at_ms"}
 """Tables about lines, and the column by which their rows are chosen."""
@@ -71,7 +72,7 @@ class Begins:
         if table.name in LINES:
             return f"{LINES[table.name]} from {times(self.since_ms)} on"
         if table.name in _LOGS:
-            cut = f"{len(self.cuts.offsets)} logs from their cuts on"
+            cut = f"{counted(len(self.cuts.offsets), 'log')} from their cuts on"
             return f"{cut}; of {', '.join(sorted(COMPACTED))} before them, if named, what compaction left"
         return None
 

@@ -29,6 +29,7 @@ from fencepost.replay.log_names import Names, current_names, is_renamed, renamed
 from fencepost.replay.scan import Scan
 from fencepost.replay.time_bounds import Bounds
 from fencepost.tables import RECORDS, REQUESTS, Table
+from fencepost.words import counted
 
 _COORDINATORS = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC})
 
@@ -87,7 +88,7 @@ class EvidenceView(DelegatingEngine):
             yield "lines in the files in which they are now"
         if self.steps and table is REQUESTS:
             passed = sum(map(len, self.steps.values()))
-            yield f"requests of {passed} times that passed twice as if they had lasted for these"
+            yield f"requests of {counted(passed, 'time')} that passed twice as if they had lasted for these"
         if self.held is not None and self.held.has(table):
             yield "from rows in memory, read for several chapters"
         if self.cache is not None:

@@ -11,7 +11,7 @@ from fencepost.report.incidents import (
     incidents_of,
     one_incident,
 )
-from fencepost.report.judging import COVERAGE, Judged, judged
+from fencepost.report.judging import COVERAGE, Judged, evidence_until, judged
 from fencepost.report.overview import whole_report
 from fencepost.report.screen import facts, screen
 from fencepost.report.story import UnknownVerdictError, explain, verdict
@@ -30,6 +30,7 @@ __all__ = [
     "command",
     "counted_reasons",
     "deleted_sentences",
+    "evidence_until",
     "explain",
     "facts",
     "finding_sentence",

@@ -11,6 +11,7 @@ from zoneinfo import available_timezones
 
 from fencepost.formats.clock import zone_of
 from fencepost.report.episodes import Row
+from fencepost.words import counted
 
 CLOCKS = "marts.fct_request_clocks"
 _QUARTER = timedelta(minutes=15)
@@ -70,8 +71,9 @@ def _sentence(broker: int, rows: Sequence[Row], zone: str, read: str | None) -> 
         remedy = (
             f'It was read with timezone = "{read}", and that is "{zone}" now: the next audit reads it again.'
         )
+    shown = counted(requests, "request shows", "requests show")
     return (
-        f"The request log of broker {broker} is {difference} its records, as {requests} requests show, so "
+        f"The request log of broker {broker} is {difference} its records, as {shown}, so "
         f"no request of it can be placed in time. {remedy}"
     )
 

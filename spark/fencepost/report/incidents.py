@@ -81,7 +81,7 @@ class Stories:
                 "ORDER BY from_time"
             )
             lines += [
-                f"  All {incident['verdicts']} verdicts:",
+                f"  All {counted(incident['verdicts'], 'verdict')}:",
                 f"    {command(self._settings, 'sql', query)}",
             ]
         lines += [f"  Background: docs/invariants/{name}.md" for name in names]
@@ -139,7 +139,7 @@ def one_incident(reader: Reader, settings: Settings, prefix: str) -> Incident:
     found = [each for each in incidents(reader, clusters) if each["fingerprint"].startswith(prefix)]
     if len(found) == 1 and prefix:
         return found[0]
-    several = f"{len(found)} incidents have" if found else "No incident has"
+    several = f"{counted(len(found), 'incident has', 'incidents have')}" if found else "No incident has"
     raise UnknownIncidentError(
         f"{several} a fingerprint that begins with {printable(prefix)!r} in {INCIDENTS}. "
         f"List them: {command(settings, 'incidents')}"

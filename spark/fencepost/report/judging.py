@@ -35,6 +35,11 @@ class Judged:
     deleted: Mapping[str, str] = field(default_factory=dict)
 
 
+def evidence_until(reader: Reader) -> dict[str, datetime]:
+    """The newest evidence of each cluster that has any."""
+    return {row["cluster"]: row["newest"] for row in rows(reader.scan(_WINDOWS)) if row["newest"] is not None}
+
+
 def judged(reader: Reader, settings: Settings) -> Judged:
     """Read the marts, and decide."""
     evidence = Evidence(reader, settings)
@@ -47,9 +52,7 @@ def judged(reader: Reader, settings: Settings) -> Judged:
     else:
         found, open_ones = [], {(each.cluster, each.invariant) for each in all_outcomes}
     blind = {cluster.name: evidence.blind(cluster) for cluster in settings.clusters}
-    newest = {
-        row["cluster"]: row["newest"] for row in rows(reader.scan(_WINDOWS)) if row["newest"] is not None
-    }
+    newest = evidence_until(reader)
     return Judged(
         all_outcomes,
         found,

@@ -142,9 +142,10 @@ def changed_sentence(found: Judged, runs: Sequence[dict[str, Any]]) -> str:
     number = counts(found.incidents)
     ended = sum(each["state"] == "over" and not has_ended(each) for each in found.incidents)
     before = _before(runs)
+    go = "goes" if number["ongoing"] == 1 else "go"
     since = f"Since the run of {minute_of(before['finished_at'])}" if before else "In the first run"
     return (
-        f"{since}: {number['new']} new, {number['over']} over. {number['ongoing']} go on, "
+        f"{since}: {number['new']} new, {number['over']} over. {number['ongoing']} {go} on, "
         f"{number['waived']} waived, {ended} over before."
     )
 
@@ -152,9 +153,10 @@ def changed_sentence(found: Judged, runs: Sequence[dict[str, Any]]) -> str:
 def _coverage(found: Judged) -> str:
     number = coverage_counts(found.outcomes)
     until = min(found.evidence_until.values(), default=None)
+    logs = "logs of all clusters" if len(found.evidence_until) > 1 else "logs"
     return (
         f"{number['exercised']} of {number['definitions']} invariants were exercised, {number['judged']} "
-        f"judged, {number['hold_throughout']} hold throughout; logs until {minute_of(until)}."
+        f"judged, {number['hold_throughout']} hold throughout; {logs} until {minute_of(until)}."
     )
 
 

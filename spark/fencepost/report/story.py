@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 
 from fencepost import shell
+from fencepost.incidents import INCIDENTS
 from fencepost.known_issues import issues_behind, sentences
 from fencepost.reading import Reader, rows
 from fencepost.report.commands import command
@@ -45,6 +46,9 @@ def verdict(reader: Reader, settings: Settings, verdict_id: str) -> Row:
     """The row of the verdict mart. Raises UnknownVerdictError when the last run has no such verdict."""
     matching = rows(reader.scan(VERDICTS, where={"verdict_id": verdict_id}))
     if not matching:
+        if reader.has(INCIDENTS) and reader.scan(INCIDENTS, ("fingerprint",), {"fingerprint": verdict_id}):
+            told = command(settings, "incidents", verdict_id)
+            raise UnknownVerdictError(f"{verdict_id} is an incident, not a verdict. Its story: {told}")
         query = f"SELECT verdict_id, invariant, verdict, scope FROM {VERDICTS}"
         raise UnknownVerdictError(
             f"No verdict {verdict_id} in {VERDICTS}. List them: {command(settings, 'sql', query)}"
@@ -55,12 +59,13 @@ def verdict(reader: Reader, settings: Settings, verdict_id: str) -> Row:
 def _headline(verdict: Row) -> list[str]:
     title = f"{verdict['invariant']} ({verdict['kind']}, {verdict['severity']}): {verdict['verdict']}"
     end = "open" if verdict["to_position"] is None else verdict["to_position"]
-    until = time_of(verdict["to_time"]) if verdict["to_time"] else "still so at the end of the evidence"
+    ended = verdict["to_time"]
+    until = f" until {time_of(ended)}" if ended else " on, still so at the end of the evidence"
     return [
         title,
         "=" * len(title),
         f"cluster {verdict['cluster']}, {named(place(verdict['scope']))}",
-        f"from {time_of(verdict['from_time'])} until {until}",
+        f"from {time_of(verdict['from_time'])}{until}",
         f"positions [{verdict['from_position']}, {end}) in {log_of(verdict['scope'])}",
     ]
 

@@ -51,6 +51,7 @@ from fencepost.settings.values import (
     http_url,
     known_invariant,
     not_negative,
+    written_out,
 )
 
 CONFIG_ENV = "FENCEPOST_CONFIG"
@@ -64,8 +65,8 @@ class _Table(BaseModel):
 
 
 class _LakeTable(_Table):
-    warehouse: Annotated[Text | None, Expected("a path or URL")] = None
-    catalog: Annotated[Text | None, Expected("a URL")] = None
+    warehouse: Annotated[Text | None, Expected("a path or URL"), AfterValidator(written_out)] = None
+    catalog: Annotated[Text | None, Expected("a URL"), AfterValidator(written_out)] = None
     catalog_properties: Annotated[dict[str, str], flattened("")] = {}
 
 
@@ -133,7 +134,7 @@ class _Gate(_Table):
 
 class _Report(_Table):
     page: Annotated[bool, Field(strict=True), Expected("true or false")] = True
-    folder: Annotated[Text | None, Expected("a path")] = None
+    folder: Annotated[Text | None, Expected("a path"), AfterValidator(written_out)] = None
     url: Annotated[
         Text | None, Expected("a URL such as https://audit.example.com/"), AfterValidator(http_url)
     ] = None
@@ -141,7 +142,7 @@ class _Report(_Table):
 
 
 class _Metrics(_Table):
-    file: Annotated[Text | None, Expected("a path")] = None
+    file: Annotated[Text | None, Expected("a path"), AfterValidator(written_out)] = None
 
 
 def _only_variable(key: str) -> str:
@@ -292,7 +293,7 @@ def load(path: Path | None = None) -> Settings:
         report=_report(path.parent, file.report),
         alerts=file.alerts,
         report_url=None if file.report.url is None else f"{file.report.url.rstrip('/')}/",
-        metrics_file=None if file.metrics.file is None else path.parent / file.metrics.file,
+        metrics_file=_metrics_file(path.parent, file.metrics),
         chapter_ms=file.audit.chapter,
         window_ms=file.audit.window,
         keep_evidence_ms=file.audit.keep_evidence,
@@ -315,6 +316,10 @@ def _with_hosts(clusters: tuple[Cluster, ...], pseudonyms: Pseudonyms) -> tuple[
     )
 
 
+def _metrics_file(base: Path, table: _Metrics) -> Path | None:
+    return None if table.file is None else base / Path(table.file).expanduser()
+
+
 def _report(base: Path, table: _Report) -> Report:
     folder = None if table.folder is None else Path(os.path.normpath(base / Path(table.folder).expanduser()))
     return Report(table.page, folder, table.data_docs)
@@ -322,7 +327,7 @@ def _report(base: Path, table: _Report) -> Report:
 
 def _document(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError as error:
         raise SettingsError(
             f"{path}: there is no such file. Give another with --config or {CONFIG_ENV}."
@@ -333,8 +338,11 @@ def _document(path: Path) -> dict[str, Any]:
         ) from error
     except OSError as error:
         raise SettingsError(f"{path}: cannot be read ({error.strerror}). Check its permissions.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{path}: is not valid TOML ({error}). Correct it there.") from error
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise SettingsError(f"{path}: is not UTF-8 (at line {line}). Save it as UTF-8.") from error
 
 
 def _lake(path: Path, table: _LakeTable) -> Lake:
@@ -380,7 +388,8 @@ def _sqlite_lake(path: Path, table: _LakeTable) -> Lake:
             f"{path}: lake.catalog_properties.uri: is for another catalog than SQLite. Add its type "
             "(rest, hive, glue, jdbc), or remove it."
         )
-    catalog = _catalog(f"{path}: lake.catalog", os.path.normpath(base / catalog.removeprefix(SQLITE)))
+    database = Path(catalog.removeprefix(SQLITE)).expanduser()
+    catalog = _catalog(f"{path}: lake.catalog", os.path.normpath(base / database))
     if "://" not in warehouse:
-        warehouse = os.path.normpath(base / warehouse)
+        warehouse = os.path.normpath(base / Path(warehouse).expanduser())
     return Lake(warehouse, catalog, table.catalog_properties)

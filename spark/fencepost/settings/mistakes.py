@@ -79,7 +79,9 @@ def _shown(value: Any) -> str:
     if isinstance(value, dict):
         return "a table"
     is_array = isinstance(value, list) and any(isinstance(each, dict) for each in value)
-    return "an array of tables" if is_array else repr(value)
+    if is_array:
+        return "an array of tables"
+    return str(value).lower() if isinstance(value, bool) else repr(value)
 
 
 def nearest(name: str, names: Iterable[str]) -> str:

@@ -30,6 +30,7 @@ from fencepost.settings.values import (
     each_once,
     from_environment,
     not_blank,
+    not_negative,
 )
 
 SEVERITIES = ("critical", "warning", "info")
@@ -83,7 +84,9 @@ class Broker:
     ``release`` (major, minor) overrides the broker's version in the metadata log.
     """
 
-    id: Annotated[int, Field(strict=True), Expected("the broker's node.id, a number")]
+    id: Annotated[
+        int, Field(strict=True), Expected("the broker's node.id, a number"), AfterValidator(not_negative)
+    ]
     log_dirs: Globs = ()
     request_logs: Globs = ()
     server_logs: Globs = ()

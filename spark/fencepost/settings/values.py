@@ -23,9 +23,18 @@ WITHOUT_SECRETS = ("mailto", "mailtos", "syslog")
 UNITS_MS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": DAY_MS, "w": 7 * DAY_MS}
 
 
+def written_out(path: str | None) -> str | None:
+    """A path without variables: no shell reads it, and a folder of that name would be made."""
+    if path is not None and "${" in path:
+        raise mistake(f"{path!r} has ${{...}}, and a path has no variables of the environment. Write it out.")
+    return path
+
+
 def _absolute(paths: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
     if info.context is None:
         return paths
+    for each in paths:
+        written_out(each)
     base = Path(glob.escape(str(info.context)))
     return tuple(
         path.rstrip("/") if _of_store(path) else os.path.normpath(base / Path(path).expanduser())

@@ -7,7 +7,7 @@ say. SQL is compiled for these types, and means something else with others: the 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,17 @@ from typing import Any
 from tlasql.lang.errors import Location, TlaSqlError, fail
 from tlasql.mapping.model import Schemas
 
-_READERS = {".parquet": "read_parquet", ".csv": "read_csv", ".json": "read_json", ".ndjson": "read_json"}
+_READERS = {
+    ".parquet": "read_parquet({})",
+    ".csv": "read_csv({}, header = true, skip = 0)",
+    ".json": "read_json({})",
+    ".ndjson": "read_json({})",
+}
 _FRACTIONS = {"DOUBLE", "FLOAT", "DECIMAL"}
 _WORD = re.compile(r"\w+")
 _STORED = "stored"
+_LINES = "the first line has the names of the columns, and each other line as many fields, with commas"
+_UNFIT = "the data may not be what the mapping says; `tlasql check` prepares every query"
 _HOW = "name a DuckDB database, or a folder of <schema>.<table>.parquet, csv or json"
 
 
@@ -37,11 +44,15 @@ class Data:
             raise fail(self._where, "DuckDB is not installed", "pip install duckdb") from error
         if not path.exists():
             raise fail(self._where, "no such data", _HOW)
+        if path.is_file() and path.suffix in _READERS:
+            remedy = f"name the folder that it is in: {path.parent}"
+            raise fail(self._where, "this is the file of one table", remedy)
         self._connection = duckdb.connect()
         self._connection.execute("SET TimeZone = 'UTC'")
         stored = self._files(path) if path.is_dir() else self._tables(path)
         self._tables_absent = [table for table in schemas if table not in stored]
         self._columns_absent: dict[str, list[str]] = {}
+        self.places = {table: where for table, (where, _) in stored.items()}
         for table, columns in schemas.items():
             if table in stored:
                 self._show(table, columns, stored[table])
@@ -58,10 +69,18 @@ class Data:
             names = [each[0] for each in found.description or []]
             return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
         except duckdb.Error as error:
-            raise _failed(error, asked_by or self._where, *self._lacks(sql)) from error
+            where = asked_by or self._where
+            lacks = self._lacks(sql)
+            if lacks is not None:
+                raise fail(where, *lacks) from error
+            raise _failed(error, where, "DuckDB cannot judge it", _UNFIT) from error
 
-    def _lacks(self, sql: str) -> tuple[str, str]:
-        """What keeps DuckDB from running a query over this data, if anything does, and the remedy."""
+    def has(self, table: str, columns: Iterable[str]) -> bool:
+        """Whether there is such a table with all of these columns."""
+        return table in self.places and not {*columns} & {*self._columns_absent[table]}
+
+    def _lacks(self, sql: str) -> tuple[str, str] | None:
+        """What the data lacks of what a query asks for, if anything, and the remedy."""
 
         def asked(name: str) -> bool:
             return re.search(rf"\b{re.escape(name)}\b", sql) is not None
@@ -72,8 +91,7 @@ class Data:
         for table in filter(asked, self._columns_absent):
             for column in filter(asked, self._columns_absent[table]):
                 return f"{table} has no column {column} in {self._where.file}", "add the column"
-        remedy = "the data may not be what the mapping says; `tlasql check` prepares every query"
-        return "DuckDB cannot judge it", remedy
+        return None
 
     def _files(self, folder: Path) -> dict[str, tuple[Location, str]]:
         """Table -> the file that has it, and the file as a source of a query."""
@@ -85,7 +103,7 @@ class Data:
             if table in found:
                 message = f"{table} is in {Path(found[table][0].file).name}, too"
                 raise fail(where, message, "keep one of the two files")
-            found[table] = (where, f"{_READERS[each.suffix]}({_text(str(each))})")
+            found[table] = (where, _READERS[each.suffix].format(_text(str(each))))
         return found
 
     def _tables(self, database: Path) -> dict[str, tuple[Location, str]]:
@@ -118,10 +136,13 @@ class Data:
         self._columns_absent[table] = [column for column in columns if column not in types]
         if not known:
             message = f"this has none of the columns of {table}"
-            raise fail(where, message, f"the schemas have {', '.join(columns)}; this has {', '.join(types)}")
+            remedy = f"the schemas have {', '.join(columns)}; this has {', '.join(types)}"
+            is_csv = source.startswith("read_csv(") and len(types) == 1
+            raise fail(where, message, _LINES if is_csv else remedy)
         for column, kind in known.items():
-            if types[column] != kind and "TIMESTAMP" not in kind:
-                self._check(table, column, types[column], kind, stored)
+            if types[column] != kind:
+                check = self._check_times if "TIMESTAMP" in kind else self._check
+                check(table, column, types[column], kind, stored)
         has_maps = is_json and any(kind.startswith("MAP(") for kind in known.values())
         if has_maps or is_unnamed:
             # as a struct, each object would have the keys of all others, too
@@ -137,6 +158,15 @@ class Data:
         """The DuckDB type of a column by its Spark type, as DuckDB prints it."""
         described = f"DESCRIBE SELECT CAST(NULL AS {duckdb_type(spark)})"
         return str(self._connection.execute(described).fetchall()[0][1])
+
+    def _check_times(
+        self, table: str, column: str, given: str, kind: str, stored: tuple[Location, str]
+    ) -> None:
+        """Make sure that each value of a column is a time, of whatever zone."""
+        where, source = stored
+        remedy = "write times as 2026-11-20 23:43:51.016 in UTC, or with a zone: ...+02:00"
+        with self._failing(where, f"{table}.{column} is {given}, which is no time", remedy):
+            self._connection.execute(f"SELECT count(CAST({quoted(column)} AS {kind})) FROM {source}")
 
     def _check(self, table: str, column: str, given: str, kind: str, stored: tuple[Location, str]) -> None:
         """Make sure that each value of a column is one of its type: a cast would round 10.4."""

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from tlasql.commands.contradictions import check_rows
 from tlasql.commands.data import Data
 from tlasql.commands.progress import progress
 from tlasql.compiler.compiled import Compiled, CompiledModule
@@ -28,6 +29,7 @@ def differences(compiled: CompiledModule, options: argparse.Namespace) -> int:
     judge a definition.
     """
     data = Data(options.data, compiled.schemas)
+    check_rows(data, compiled.mapping)
     judged = [
         each for each in compiled.definitions if each.mark.kind != "decision" and _stateful(compiled, each)
     ]

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tlasql.commands.contradictions import check_rows
 from tlasql.commands.data import Data
 from tlasql.commands.progress import progress
 from tlasql.commands.story import explanation
@@ -28,6 +29,7 @@ def explain_violations(compiled: CompiledModule, options: argparse.Namespace) ->
     data of a definition cannot be judged.
     """
     data = Data(options.data, compiled.schemas)
+    check_rows(data, compiled.mapping)
     found, unjudged = NOTHING, False
     chosen = _chosen(compiled, options.only)
     for place, each in enumerate(chosen, start=1):

@@ -36,7 +36,8 @@ def explanation(
     lines += [f"    {name} = {_shown(value)}" for name, value in witness.items()]
     lines += [f"    {name} = {_shown(v)}" for name, v in json.loads(verdict["observed"] or "{}").items()]
     lines += _states(compiled, definition, window)
-    lines += ["", f"Evidence: {verdict['evidence']}"]
+    evidence = verdict["evidence"] if verdict["evidence"] != "{}" else "no row of its own is cited"
+    lines += ["", f"Evidence: {evidence}"]
     return "\n".join(lines)
 
 

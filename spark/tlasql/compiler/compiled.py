@@ -109,9 +109,15 @@ class CompiledModule:
         return replace(self, definitions=definitions, dialect=dialect)
 
     @property
+    def sources(self) -> dict[str, Path]:
+        """The file of each of ``modules`` that is at hand."""
+        folders = (self.file.parent, *self.libraries)
+        found = {name: [folder / f"{name}.tla" for folder in folders] for name in self.modules}
+        files = {name: next(filter(Path.is_file, paths), None) for name, paths in found.items()}
+        return {name: path for name, path in files.items() if path is not None}
+
+    @property
     def digests(self) -> dict[str, str]:
         """sha256 of the files the SQL was made from."""
-        folders = (self.file.parent, *self.libraries)
-        found = (folder / f"{name}.tla" for name in self.modules for folder in folders)
-        files = (self.file, *filter(Path.is_file, found), Path(self.mapping.file))
+        files = (self.file, *self.sources.values(), Path(self.mapping.file))
         return {path.as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}

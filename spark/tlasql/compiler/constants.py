@@ -16,6 +16,9 @@ Models = frozenset[tuple[str, Type]]
 """The text of each model value and the type it is used with: in the log, such a text means it."""
 
 
+_FORMS = 'write 3, "text", true, [1, 2] for a set, { model = "text" } or { definition = "Name" }'
+
+
 def given_value(
     name: str,
     value: object,
@@ -61,8 +64,8 @@ def _constant(value: object, where: Location) -> Expr:
             return Op(where, "{}", tuple(_constant(each, where) for each in value))
         case bool() | int() | str():
             return Literal(where, value)
-    remedy = "write a number, text, TRUE or FALSE, a list, a model value, or the name of a definition"
-    raise fail(where, f"{value!r} is no constant", remedy)
+    shown = repr(value) if isinstance(value, dict) else str(value)
+    raise fail(where, f"{shown} is no constant", _FORMS)
 
 
 def models_in(wholes: Iterable[Expr]) -> Models:

@@ -12,7 +12,7 @@ from tlasql.compiler.definitions import Definitions
 from tlasql.inference.check import Checker, declared_types, infer_types
 from tlasql.java.sany import export_xml
 from tlasql.lang.errors import Diagnostic, Location, TlaSqlError
-from tlasql.lang.types import Type, TypeSyntaxError, parse_type
+from tlasql.lang.types import TYPES_ARE, Type, TypeSyntaxError, parse_type
 from tlasql.mapping.file import sidecar
 from tlasql.mapping.loader import load_mapping
 from tlasql.read.inline import GIVEN_ANEW, Inliner
@@ -48,8 +48,7 @@ def declare_types(work: Compilation) -> None:
             work.types[name] = parse_type(written)
         except TypeSyntaxError as error:
             where = work.sidecar.file.place("types", name)
-            message, remedy = f"[types] {name}: {error}", "write it as Apalache writes types"
-            work.problems.append(Diagnostic(where, message, remedy))
+            work.problems.append(Diagnostic(where, f"[types] {name}: {error}", TYPES_ARE))
 
 
 def find_marked(work: Compilation) -> None:
@@ -78,7 +77,8 @@ def check_names(work: Compilation) -> None:
 def stop_if_wrong(work: Compilation) -> None:
     """No definition is compiled of a module that is wrong as a whole, or has no marks."""
     if not work.marked and not work.problems:
-        where, remedy = Location(str(work.file), 1, 1), 'mark one: \\* @invariant("id", ...)'
+        where = Location(str(work.file), 1, 1)
+        remedy = 'mark one: \\* @invariant("id", ...) above it, or claim it: THEOREM Spec => []Name'
         work.problems.append(Diagnostic(where, "nothing is marked", remedy))
     if work.problems:
         raise TlaSqlError(work.problems)

@@ -13,7 +13,7 @@ from tlasql.inference.infer import Inference
 from tlasql.inference.unify import Unifier, Unknown
 from tlasql.lang.errors import Diagnostic, Location, TlaSqlError, fail
 from tlasql.lang.ir import Bound, Constant, Expr, Op, Quantified, Variable, walk
-from tlasql.lang.types import BOOL, SetOf, Type, TypeSyntaxError, parse_type
+from tlasql.lang.types import BOOL, TYPES_ARE, SetOf, Type, TypeSyntaxError, parse_type
 from tlasql.read.inline import Inliner
 from tlasql.read.marks import TypeNote
 from tlasql.read.module import Declaration, Definition, Module
@@ -62,7 +62,7 @@ def _parsed(note: TypeNote, notes: Sequence[TypeNote]) -> Type | Diagnostic:
     try:
         return parse_type(note.text, _Aliases(notes, note.location.file, (note,)))
     except TypeSyntaxError as error:
-        return Diagnostic(note.location, str(error), "types are written as Apalache writes them")
+        return Diagnostic(note.location, str(error), TYPES_ARE)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ decides the parts that still wait, and puts the types in.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from tlasql.inference.unify import Listing, MismatchError, Numbered, Row, Text, Unifier, Unknown
@@ -163,12 +163,8 @@ class Inference:
                 if not (isinstance(key, Literal) and key.value in range(1, len(parts) + 1)):
                     raise self._no_function(function, key)
                 return self._give(function, key, result, parts[int(key.value) - 1])
-            case Record() as record:
-                part = record.field(str(key.value)) if isinstance(key, Literal) else None
-                if part is None:
-                    raise self._no_function(function, key)
-                self._expect_key(function, key, STR)
-                return self._give(function, key, result, part)
+            case Record(fields=fields, optional=lacking):
+                return self._of_record(function, key, result, fields, lacking)
         match unifier.shape(_type(function)):
             case Listing(parts=parts) if isinstance(key, Literal) and key.value in range(1, len(parts) + 1):
                 return self._give(function, key, result, parts[int(key.value) - 1])
@@ -178,6 +174,8 @@ class Inference:
             case Row() if isinstance(key, Literal) and isinstance(key.value, str):
                 row = unifier.unknown(Row(((key.value, result),), closed=False))
                 return self._give(function, key, _type(function), row)
+            case Row(fields=fields, closed=True, optional=lacking) if not isinstance(key, Literal):
+                return self._of_record(function, key, result, fields, lacking)
             case Listing() if final:
                 self._give(function, key, _type(function), SeqOf(result))
                 self._expect_key(function, key, INT)
@@ -188,6 +186,21 @@ class Inference:
             row = unifier.unknown(Row(((key.value, result),), closed=False))
             return self._give(function, key, _type(function), row)
         return self._give(function, key, _type(function), Function(_type(key), result))
+
+    def _of_record(
+        self,
+        record: Expr,
+        key: Expr,
+        result: Type,
+        fields: Sequence[tuple[str, Type]],
+        lacking: Collection[str],
+    ) -> bool:
+        """The type of a field that is written out, or of all of them, where a text names one."""
+        named = [kind for name, kind in fields if not isinstance(key, Literal) or name == key.value]
+        if not named or (lacking and not isinstance(key, Literal)):
+            raise self._no_function(record, key)
+        self._expect_key(record, key, self._unifier.unknown(Text()))
+        return all(self._give(record, key, result, kind) for kind in named)
 
     def _fits(self, one: Type, other: Type) -> bool:
         restore = self._unifier.saved()
@@ -208,7 +221,9 @@ class Inference:
         message = f"{text(function)} of type {shown} cannot be applied to {text(key)}"
         remedy = "apply a function to an element of its DOMAIN, a tuple to a number that is written out"
         if isinstance(shown, Record):
-            remedy = "name one of its fields, written out: r.name; of a record each has a type of its own"
+            remedy = (
+                "name one of its fields, written out: r.name; a text may name one where all have one type"
+            )
         return fail(function.location, message, remedy)
 
     def _expect_key(self, function: Expr, key: Expr, kind: Type) -> None:
@@ -431,7 +446,7 @@ class Inference:
         restore()
         return found
 
-    def _resolved(self, expr: Expr) -> Expr:
+    def _resolved(self, expr: Expr) -> Expr:  # noqa: PLR0911 (one each)
         if not self._unifier.settle(_type(expr)):
             remedy = "compare it with something whose type is known"
             raise fail(expr.location, f"{text(expr)} may be of any type here", remedy)
@@ -442,6 +457,12 @@ class Inference:
                 return replace(built, variable=replace(variable, type=element))
             case Index(function=Expr(type=Record()) as record, key=Literal(value=name)):
                 return Field(built.location, record, str(name), type=kind, label=built.label)
+            case Index(function=Expr(type=Record(fields=fields)) as record, key=key):
+                return _field_of(built, record, key, [name for name, _ in fields])
+            case Except(function=Expr(type=Record(fields=fields)) as record, key=key) if not isinstance(
+                key, Literal
+            ):
+                return _with_field(built, record, key, fields)
             case Field(record=Expr(type=Function(argument=argument)) as function, name=name):
                 key = Literal(built.location, name, type=argument)
                 return Index(built.location, function, key, type=kind, label=built.label)
@@ -450,6 +471,28 @@ class Inference:
                 names = tuple(name for name, _ in fields if name in given)
                 return replace(built, names=names, arguments=tuple(given[name] for name in names))
         return built
+
+
+def _field_of(whole: Index, record: Expr, key: Expr, names: Sequence[str]) -> Expr:
+    """The field of a record that a text names: TLC stops where it has none of this name."""
+    at, arms = whole.location, list[Expr]()
+    for name in names:
+        named = Literal(at, name, type=key.type)
+        arms.append(Op(at, "=", (key, named), type=BOOL))
+        arms.append(Field(at, record, name, type=whole.type))
+    return Op(at, "CASE", tuple(arms), type=whole.type, label=whole.label)
+
+
+def _with_field(whole: Except, record: Expr, key: Expr, fields: Sequence[tuple[str, Type]]) -> Expr:
+    """The record with the field changed that a text names. TLC stops at a model value, and leaves the record
+    as it is where it has no field of this name: what is no name has no value here.
+    """
+    at, arms = whole.location, list[Expr]()
+    for name, _ in fields:
+        parts = (whole.value if each == name else Field(at, record, each, type=kind) for each, kind in fields)
+        arms.append(Op(at, "=", (key, Literal(at, name, type=key.type)), type=BOOL))
+        arms.append(RecordOf(at, tuple(each for each, _ in fields), tuple(parts), type=whole.type))
+    return Op(at, "CASE", tuple(arms), type=whole.type, label=whole.label)
 
 
 def _one_type(*parts: Expr) -> str:

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 
 from tlasql.lang.errors import Diagnostic, Location
 from tlasql.lang.source import code
+from tlasql.lang.words import counted
 
 _ENCOUNTERED = re.compile(r'Encountered "(.*?)" at line \d+, column \d+ and token "(.*)"$')
 _COMPLETE = "complete it: a bracket is closed, IF has THEN and ELSE, LET has IN, a quantifier has :"
@@ -51,6 +52,10 @@ _OPERATORS = {
     "\\circ": "EXTENDS Sequences",
     **dict.fromkeys(("+", "-", "*", "<", ">", "<=", ">=", "=<", "\\leq", "\\geq"), "EXTENDS Integers"),
     **dict.fromkeys(("..", "%", "^", "\\div"), "EXTENDS Integers"),
+}
+_SPELLED = {
+    **{"\\land": "/\\", "\\lor": "\\/", "\\lnot": "~", "\\equiv": "<=>", "\\times": "\\X"},
+    **{"-.": "- (of one number)", "\\leq": "<=", "\\geq": ">="},
 }
 _NAMES = {
     **dict.fromkeys(("Nat", "Int"), "EXTENDS Integers"),
@@ -137,15 +142,24 @@ def _declared(name: str, lines: Sequence[str]) -> str:
 
 
 def _unresolved(said: re.Match[str], _place: Location, _lines: Sequence[str]) -> tuple[str, str]:
-    shown = "-" if said[1] == "-." else said[1]
-    return f"nothing above defines the operator {shown}", _OPERATORS.get(said[1], _ELSEWHERE)
+    return f"nothing above defines the operator {_written(said[1])}", _OPERATORS.get(said[1], _ELSEWHERE)
+
+
+def _precedence(said: re.Match[str], _place: Location, _lines: Sequence[str]) -> tuple[str, str]:
+    message = f"neither of {_written(said[1])} and {_written(said[2])} binds first"
+    return message, "write parentheses around one of them"
+
+
+def _written(symbol: str) -> str:
+    """An operator as specifications have it; SANY has one name for all its spellings."""
+    return _SPELLED.get(symbol, symbol)
 
 
 def _arguments(said: re.Match[str], _place: Location, _lines: Sequence[str]) -> tuple[str, str]:
     name, count = said[1], int(said[2])
     if count == 0:
         return f"{name} is no operator with arguments", f"a function is applied with brackets: {name}[...]"
-    return f"{name} takes {count} argument(s)", f"apply it to {count}"
+    return f"{name} takes {counted(count, 'argument')}", f"apply it to {count}"
 
 
 def _fixed(message: str, remedy: str) -> Callable[[re.Match[str], Location, Sequence[str]], tuple[str, str]]:
@@ -158,11 +172,24 @@ _WORDS = (
     (re.compile(r"The operator (\S+) requires (\d+) arguments\."), _arguments),
     (
         re.compile(r"Precedence conflict between ops (\S+) in block .* and (\S+)\.$"),
-        _fixed(r"neither of \1 and \2 binds first", "write parentheses around one of them"),
+        _precedence,
     ),
     (
         re.compile(r"(Multipl[ey].* symbol '?([^'. ]+).*)"),
         _fixed(r"\1", r"give one of them another name than \2"),
+    ),
+    (
+        re.compile(r"Level error in instantiating module '(.+)':.* for '(.+)' must be at most 0\."),
+        _fixed(
+            r"\2 is a CONSTANT of \1, and what is substituted for it depends on the state",
+            r"substitute a constant, or declare \2 as a VARIABLE in \1",
+        ),
+    ),
+    (
+        re.compile(r"Level error: assumptions must be level 0 .*"),
+        _fixed(
+            "an ASSUME speaks of constants alone", "mark it @invariant, or declare CONSTANT what it names"
+        ),
     ),
     (
         re.compile(r"(Level error.*)"),

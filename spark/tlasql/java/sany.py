@@ -74,8 +74,11 @@ def export_xml(module: Path, *, libraries: Sequence[Path] = ()) -> Xml:
     Raises TlaSqlError with SANY's own message and position when the module is not TLA+.
     """
     if not module.is_file() or module.suffix != ".tla":
-        what = "this is no .tla file" if module.is_file() else "no such file"
-        raise fail(Location(str(module), 1, 1), what, "name the .tla file that holds the marks")
+        is_there = "this is no .tla file" if module.is_file() else "this is a folder"
+        what = is_there if module.exists() else "no such file"
+        named = module.with_name(f"{module.name}.tla")
+        remedy = f"did you mean {named}?" if named.is_file() else "name the .tla file that holds the marks"
+        raise fail(Location(str(module), 1, 1), what, remedy)
     content(module)  # of other text than UTF-8 SANY says nothing
     folders = (module.parent, *libraries)
     run = _run("tla2sany.xml.XMLExporter", ["-o", *_includes(module, libraries)], module)

@@ -126,6 +126,9 @@ _MEANT = {
 """What other languages call them."""
 
 
+TYPES_ARE = "a type is Int, Bool, Str, Set(T), Seq(T), A -> B, <<A, B>>, {field: T} or a sort in capitals"
+
+
 class TypeSyntaxError(Exception):
     """A type annotation that cannot be read; the message says what was met."""
 

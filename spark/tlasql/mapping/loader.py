@@ -9,6 +9,7 @@ from typing import Any
 
 from tlasql.lang.errors import Diagnostic, TlaSqlError
 from tlasql.lang.types import BOOL, INT, STR, Function, Record, SetOf, Type
+from tlasql.lang.words import counted
 from tlasql.mapping.file import HISTORY, RECORDS, Keys, read_mapping, strange_keys
 from tlasql.mapping.model import (
     DECISION,
@@ -152,7 +153,7 @@ class _Loader:
         table, key = str(entry.get("table", "")), tuple(entry.get("key", ()))
         self._columns(table, (*scope, *INTERVAL), where)
         if len(key) != len(arguments):
-            message = f"{table}: {len(key)} key column(s) for {len(arguments)} argument(s)"
+            message = f"{table}: {counted(len(key), 'key column')} for {counted(len(arguments), 'argument')}"
             self._wrong(where, message, "name one column for each argument of the function, in order", table)
         for column, kind in zip(key, arguments, strict=False):
             self._column(table, column, kind, where)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tlasql.lang.errors import Diagnostic
 from tlasql.lang.source import content
+from tlasql.lang.words import counted
 from tlasql.read.marks import Annotations, Mark, duplicates, implied, read_annotations, unattached
 from tlasql.read.module import Definition, Module
 
@@ -41,7 +42,8 @@ def misfits(mark: Mark, definition: Definition) -> list[Diagnostic]:
         found.append(Diagnostic(definition.location, message, remedy))
     wanted = 1 if mark.kind == "decision" else 0
     if len(definition.parameters) != wanted:
-        message = f"{name} has {len(definition.parameters)} parameter(s), @{mark.kind} needs {wanted}"
+        has = counted(len(definition.parameters), "parameter")
+        message = f"{name} has {has}, @{mark.kind} needs {wanted}"
         remedy = "the record to decide" if wanted else "quantify over the values instead"
         found.append(Diagnostic(definition.location, message, remedy))
     return found

@@ -18,6 +18,7 @@ from difflib import get_close_matches
 
 from tlasql.lang.errors import Diagnostic, Location
 from tlasql.lang.source import Block, blocks, code
+from tlasql.lang.words import counted
 
 SEVERITIES = ("critical", "warning", "info")
 KINDS = {
@@ -43,6 +44,8 @@ _ANNOTATION = re.compile(r"(?<!\S)@(\w+)[ \t]*(\(([^)]*)\)|:([^;]*)(;?))?")
 _ARGUMENTS = re.compile(r'\s*(?:"[^"]*"\s*(?:,\s*"[^"]*"\s*)*)?')
 _ID = re.compile(r"[a-z][a-z0-9_]*")
 _HEADER = re.compile(r"^\s*(?:INV|ACTION_PROP)\s*:\s*(\w+)[\s-]*$", re.MULTILINE)
+_BEGIN, _END = re.compile(r"\s*-{4,}\s*MODULE\b"), re.compile(r"\s*={4,}\s*$")
+_BEHIND = "this mark stands behind the end of the module (====), where nothing is read"
 _OPERATOR = re.compile(r"(?:\W|LET\b|IN\b|LOCAL\b)*(?:RECURSIVE\b|INSTANCE\b|\w+\s*(?:\(.*\))?\s*==)")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
@@ -120,12 +123,15 @@ def read_annotations(file: str, source: str) -> Annotations:
     headers: list[Header] = []
     problems: list[Diagnostic] = []
     lines = code(source)
+    end = _end(lines)
     for block in blocks(source):
         headers += _headers(file, block)
         found, wrong = _scan(file, block)
         problems += wrong
         kinds = [each for each in found if each.name in KINDS]
-        if block.trailing and kinds:
+        if kinds and kinds[0].location.line > end:
+            problems.append(Diagnostic(kinds[0].location, _BEHIND, "move it and its definition above ===="))
+        elif block.trailing and kinds:
             problems.append(_unattached(kinds[0].location))
         elif len(kinds) > 1:
             message = f"@{kinds[0].name} and @{kinds[1].name} stand in one comment"
@@ -148,6 +154,19 @@ def read_annotations(file: str, source: str) -> Annotations:
             ]
         notes += _type_notes(found, block, lines)
     return Annotations(tuple(marks), tuple(notes), tuple(headers), tuple(problems))
+
+
+def _end(lines: list[str]) -> int:
+    """The line that ends the module; modules may stand inside of it."""
+    depth = 0
+    for number, line in enumerate(lines, start=1):
+        if _BEGIN.match(line):
+            depth += 1
+        elif _END.match(line):
+            depth -= 1
+            if depth <= 0:
+                return number
+    return len(lines)
 
 
 def _headers(file: str, block: Block) -> list[Header]:
@@ -239,7 +258,7 @@ def _usage(kind: str) -> str:
 def _mark(main: _Found, found: list[_Found], block: Block) -> tuple[Mark | None, list[Diagnostic]]:
     arguments, wanted = main.arguments or (), KINDS[main.name]
     if len(arguments) not in (len(wanted), len(wanted) - (wanted[-1] in _OPTIONAL)):
-        count = f"@{main.name} takes {len(wanted)} argument(s), here are {len(arguments)}"
+        count = f"@{main.name} takes {counted(len(wanted), 'argument')}, and here it has {len(arguments)}"
         return None, [Diagnostic(main.location, count, _usage(main.name))]
     problems = []
     named = dict(zip(wanted, arguments, strict=False))

@@ -88,15 +88,17 @@ class Module(Nodes):
         return {each.name: each for each in self.definitions()}
 
     def claimed(self) -> frozenset[int]:
-        """The definitions that a THEOREM claims of every state or step, as in ``Spec => []TypeOK``."""
+        """The definitions that a THEOREM claims of every state or step, as in ``Spec => []TypeOK``
+        or ``[]TypeOK``.
+        """
         nodes = (self.by_number[uid] for uid in _references(self._root))
         found: set[int] = set()
         for node in nodes:
             body = node.find("body") if node.tag == "TheoremNode" else None
             if body is not None and len(body) and body[0].tag == "OpApplNode":
                 _, name, _ = self.target(child(body[0], "operator")[0])
-                if name == "=>":
-                    found |= self._claims(child(body[0], "operands")[1], always=False)
+                claim = child(body[0], "operands")[1] if name == "=>" else body[0]
+                found |= self._claims(claim, always=False)
         return frozenset(found)
 
     def _claims(self, node: Xml, always: bool) -> set[int]:

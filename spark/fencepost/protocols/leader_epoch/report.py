@@ -161,13 +161,13 @@ class Incarnations:
         if orphaned is None:
             return
         risk = orphaned["records_at_risk"]
-        at_risk = f", {risk} records at risk" if risk else ""
+        at_risk = f", {counted(risk, 'record')} at risk" if risk else ""
         offsets = counted(orphaned["offsets"], "committed offset is", "committed offsets are")
         kept = counted(orphaned["stored"], "is", "are")
         words = f"{offsets} of a topic that is gone; {kept} still stored{at_risk}."
         if orphaned["read_on"]:
             skipped = orphaned["records_skipped"]
-            lost = f" and skipped {skipped} records" if skipped else ""
+            lost = f" and skipped {counted(skipped, 'record')}" if skipped else ""
             words += f" Consumers read on from {orphaned['read_on']} of them{lost}."
         yield words
         if cluster in self._gravest:
@@ -252,7 +252,7 @@ class Incarnations:
 
 def _reread(row: Row) -> str:
     """How many records were read again or skipped."""
-    parts = [f"{row[name]} records {words}" for name, words in _READ.items() if row[name]]
+    parts = [f"{counted(row[name], 'record')} {words}" for name, words in _READ.items() if row[name]]
     return f" ({', '.join(parts)})" if parts else ""
 
 

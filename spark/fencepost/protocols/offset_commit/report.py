@@ -143,9 +143,11 @@ def _unlogged_lines(unlogged: Row | None) -> list[str]:
         return []
     several = unlogged["brokers"] > 1
     whose = f"{unlogged['brokers']} brokers" if several else f"broker {unlogged['broker_id']}"
+    commits = counted(unlogged["commits"], "commit")
+    were = "that was" if unlogged["commits"] == 1 else "that were"
     text = (
-        f"Lines are missing in the request logs of {whose}: there is none of {unlogged['commits']} commits "
-        f"that were stored from {time_of(unlogged['first_at'])} to {time_of(unlogged['last_at'])}, although "
+        f"Lines are missing in the request logs of {whose}: there is none of {commits} "
+        f"{were} stored from {time_of(unlogged['first_at'])} to {time_of(unlogged['last_at'])}, although "
         "there are earlier and later ones. Nothing that rests on request logs counts as holding. "
         f"All of them: {UNLOGGED}."
     )
@@ -158,8 +160,8 @@ def _cost_lines(cost: Row | None) -> list[str]:
         return []
     text = (
         f"Owners were refused in {counted(cost['refused_requests'], 'request')}: "
-        f"{cost['transactions_aborted']} transactions aborted, "
-        f"{cost['records_to_reprocess'] or 0} records to process again as far as is known; "
+        f"{counted(cost['transactions_aborted'], 'transaction')} aborted, "
+        f"{counted(cost['records_to_reprocess'] or 0, 'record')} to process again as far as is known; "
         f"{cost['recovered_requests']} made good since"
     )
     longest = cost["longest_recovery_ms"]

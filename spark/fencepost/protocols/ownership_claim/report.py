@@ -91,7 +91,7 @@ class Rebalances:
                 f"{printable(longest['group_id'])!r}, generation {longest['generation']}."
             )
         if counts["unread"]:
-            yield f"Messages of members could not be read {counts['unread']} times: {REBALANCES}."
+            yield f"Messages of members could not be read {counted(counts['unread'], 'time')}: {REBALANCES}."
 
     def _stuck_groups(self, cluster: str) -> Iterator[str]:
         stuck = [row for row in self._stuck if row["cluster"] == cluster]
@@ -110,9 +110,9 @@ class Rebalances:
         if counts is None or not (counts["stale"] or counts["contradicted"] or counts["handed_over"]):
             return
         yield (
-            f"{counts['claims']} claims of partitions: {counts['stale']} stale ({counts['won']} won), "
-            f"{counts['contradicted']} contradicted, {counts['unknown']} unknown; {counts['handed_over']} "
-            "valid ones went to another member at once."
+            f"{counted(counts['claims'], 'claim')} of partitions: {counts['stale']} stale "
+            f"({counts['won']} won), {counts['contradicted']} contradicted, {counts['unknown']} unknown; "
+            f"{counts['handed_over']} valid ones went to another member at once."
         )
 
     def _moves(self, cluster: str) -> Iterator[str]:
@@ -124,8 +124,9 @@ class Rebalances:
         if unowned is not None:
             longest = unowned["longest_ms"]
             longest_text = f", up to {longest / 1000:.1f} s" if longest is not None else ""
-            still = f"; {unowned['open']} still have none" if unowned["open"] else ""
-            yield f"Partitions had no owner {unowned['times']} times{longest_text}{still}."
+            have = "has" if unowned["open"] == 1 else "have"
+            still = f"; {unowned['open']} still {have} none" if unowned["open"] else ""
+            yield f"Partitions had no owner {counted(unowned['times'], 'time')}{longest_text}{still}."
 
     def _stale_joins(self, cluster: str) -> Iterator[str]:
         joins = self._joins.get(cluster)

@@ -9,7 +9,7 @@ from typing import Any
 from fencepost.protocols.base import Explanation, Verdict
 from fencepost.protocols.producer_epoch.request_targets import MARKERS
 from fencepost.reading import Reader, rows
-from fencepost.words import printable, time_of
+from fencepost.words import counted, printable, time_of
 
 _TRANSACTION_MARKERS = "silver.transaction_markers"
 _REQUESTS = "silver.producer_requests"
@@ -69,6 +69,6 @@ def _sentence(marker: Mapping[str, Any]) -> str:
         f"{printable(marker['wrong_connection'])}), which is no coordinator, ended the transaction of "
         f"{printable(marker['transactional_id'])} in {printable(marker['transaction_partition'])} with "
         f"{marker['wrong_type']} at offset {marker['wrong_position']}; {due}.\n"
-        f"{_EFFECTS[marker['wrong_type']]} its {marker['wrong_records']} records from offset "
+        f"{_EFFECTS[marker['wrong_type']]} its {counted(marker['wrong_records'], 'record')} from offset "
         f"{marker['wrong_first_offset']} to {marker['wrong_last_offset']}."
     )

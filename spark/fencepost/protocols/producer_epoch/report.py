@@ -7,7 +7,7 @@ from functools import partial
 
 from fencepost.protocols.reported import row_of_each_cluster
 from fencepost.reading import Reader, rows
-from fencepost.words import WIDTH, printable
+from fencepost.words import WIDTH, counted, printable
 
 FENCINGS = "marts.fct_fencing_events"
 TRANSACTIONS = "marts.fct_transactions"
@@ -131,8 +131,8 @@ class Producers:
         lines = [line for text in sentences for line in textwrap.wrap(text, WIDTH)]
         remedies = [row["remedy"] for row in self._dangling if row["cluster"] == cluster]
         if remedies:
-            effect = "hold back what read_committed consumers see; the oldest:"
-            lines.append(f"{len(remedies)} dangling transactions {effect}")
+            dangling = counted(len(remedies), "dangling transaction")
+            lines.append(f"{dangling} {_hold(len(remedies))}; the oldest:")
             lines.append(f"    {remedies[0]}")
         return ["", *lines] if lines else []
 
@@ -141,8 +141,9 @@ class Producers:
         if counts is None:
             return []
         return [
-            f"{counts['all']} transactions: {counts['committed']} committed, {counts['aborted']} aborted, "
-            f"{counts['open']} open ({counts['late']} of them past their timeout)."
+            f"{counted(counts['all'], 'transaction')}: {counts['committed']} committed, "
+            f"{counts['aborted']} aborted, {counts['open']} open ({counts['late']} of them past their "
+            "timeout)."
         ]
 
     def _ended(self, cluster: str) -> list[str]:
@@ -150,26 +151,30 @@ class Producers:
         if counts is None:
             return []
         return [
-            f"{counts['requests']} EndTxn requests, {counts['refused']} of them refused. The shipped rule "
-            f"decides {counts['unlike']} of them otherwise than KIP-890 proposed; for {counts['unknown']} "
-            "its decision is not known."
+            f"{counted(counts['requests'], 'EndTxn request')}, {counts['refused']} of them refused. The "
+            f"shipped rule decides {counts['unlike']} of them otherwise than KIP-890 proposed; for "
+            f"{counts['unknown']} its decision is not known."
         ]
 
     def _fenced(self, cluster: str) -> list[str]:
         causes = [row for row in self._causes if row["cluster"] == cluster]
         if not causes:
             return []
-        words = ", ".join(f"{row['times']} by {CAUSES.get(row['cause'], row['cause'])}" for row in causes)
-        return [f"{sum(row['times'] for row in causes)} requests of fenced producers were refused: {words}."]
+        words = ", ".join(f"{row['times']:,} by {CAUSES.get(row['cause'], row['cause'])}" for row in causes)
+        requests = sum(row["times"] for row in causes)
+        of = "request of a fenced producer was" if requests == 1 else "requests of fenced producers were"
+        return [f"{requests:,} {of} refused: {words}."]
 
     def _bumps(self, cluster: str) -> list[str]:
         counts = self._bumped.get(cluster)
         if counts is None:
             return []
-        unknown = f" For {counts['unknown']} bumps that is not known." if counts["unknown"] else ""
+        unknown = f" For {counted(counts['unknown'], 'bump')} that is not known." if counts["unknown"] else ""
+        producers = counted(counts["producers"], "producer")
+        they = "they" if counts["producers"] != 1 else "it"
         return [
-            f"{counts['bumps']} local bumps of {counts['producers']} producers without transactional id; "
-            f"they wrote {counts['again']} records twice.{unknown}"
+            f"{counted(counts['bumps'], 'local bump')} of {producers} without transactional id; "
+            f"{they} wrote {counted(counts['again'], 'record')} twice.{unknown}"
         ]
 
     def _lives(self, cluster: str) -> list[str]:
@@ -178,14 +183,17 @@ class Producers:
             return []
         sentences = []
         if counts["expired"]:
-            sentences.append(f"{counts['expired']} transactional ids expired.")
+            sentences.append(f"{counted(counts['expired'], 'transactional id')} expired.")
         if counts["deleted"]:
-            sentences.append(f"{counts['deleted']} transactional ids were lost with their coordinator's log.")
+            lost = "was lost with its" if counts["deleted"] == 1 else "were lost with their"
+            ids = counted(counts["deleted"], "transactional id")
+            sentences.append(f"{ids} {lost} coordinator's log.")
         if counts["contended"]:
             named = printable(counts["transactional_id"])
+            are, turns = "is" if counts["contended"] == 1 else "are", counted(counts["turns"], "time")
             sentences.append(
-                f"{counts['contended']} transactional ids are taken by clients from each other in turn. Most "
-                f"often {named}: {counts['turns']} times by {printable(counts['contenders'])}."
+                f"{counted(counts['contended'], 'transactional id')} {are} taken by clients from each other "
+                f"in turn. Most often {named}: {turns} by {printable(counts['contenders'])}."
             )
         return sentences
 
@@ -193,8 +201,10 @@ class Producers:
         reasons = [row for row in self._produces if row["cluster"] == cluster]
         if not reasons:
             return []
-        words = ", ".join(f"{row['times']} {REASONS[row['reason']]}" for row in reasons)
-        return [f"{sum(row['times'] for row in reasons)} batches were refused: {words}."]
+        words = ", ".join(f"{row['times']:,} {REASONS[row['reason']]}" for row in reasons)
+        batches = sum(row["times"] for row in reasons)
+        were = "was" if batches == 1 else "were"
+        return [f"{counted(batches, 'batch', 'batches')} {were} refused: {words}."]
 
     def _waited(self, cluster: str) -> list[str]:
         sentences = []
@@ -204,8 +214,8 @@ class Producers:
             marker = f", for the marker of {printable(partition)}" if partition else ""
             broker = f" at broker {counts['broker_id']}" if marker and counts["broker_id"] is not None else ""
             sentences.append(
-                f"Producers waited {counts['episodes']} times for a transaction of theirs to be complete "
-                f"(CONCURRENT_TRANSACTIONS). The longest: {printable(counts['transactional_id'])}, "
+                f"Producers waited {counted(counts['episodes'], 'time')} for a transaction of theirs to be "
+                f"complete (CONCURRENT_TRANSACTIONS). The longest: {printable(counts['transactional_id'])}, "
                 f"{counts['waited_ms']} ms{marker}{broker}."
             )
         unstable = self._unstable.get(cluster)
@@ -213,8 +223,8 @@ class Producers:
             holder = unstable["transactional_id"]
             held = f", held by {printable(holder)}" if holder is not None else ""
             sentences.append(
-                f"Consumers waited {unstable['episodes']} times for offsets that a transaction held "
-                f"(UNSTABLE_OFFSET_COMMIT). The longest: group {printable(unstable['group_id'])}, "
+                f"Consumers waited {counted(unstable['episodes'], 'time')} for offsets that a transaction "
+                f"held (UNSTABLE_OFFSET_COMMIT). The longest: group {printable(unstable['group_id'])}, "
                 f"{unstable['waited_ms']} ms{held}."
             )
         return sentences
@@ -224,6 +234,10 @@ class Producers:
         if counts is None:
             return []
         return [
-            f"{counts['held']} partitions hold back what read_committed consumers see: {counts['yes']} may "
-            f"be aborted, {counts['no']} not, and of {counts['unknown']} that is not known ({STABLE})."
+            f"{counted(counts['held'], 'partition')} {_hold(counts['held'])}: {counts['yes']} may be "
+            f"aborted, {counts['no']} not, and of {counts['unknown']} that is not known ({STABLE})."
         ]
+
+
+def _hold(number: int) -> str:
+    return f"{'holds' if number == 1 else 'hold'} back what read_committed consumers see"

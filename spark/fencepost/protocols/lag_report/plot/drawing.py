@@ -15,10 +15,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from fencepost.plots import canvas
-from fencepost.plots.layout import clean, counted
+from fencepost.plots.layout import clean
 from fencepost.plots.picture import Picture
 from fencepost.protocols.lag_report.plot.layout import MARKS, InstanceLayout, arrange, findings
 from fencepost.protocols.lag_report.plot.reading import InstanceTimeline
+from fencepost.words import counted
 
 _BARS = (
     ("task", "has the task", "#A9C6D9", 0.5, 7.0),

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from fencepost.plots.layout import Kind, Lane, clean, counted, days, extent, kept
+from fencepost.plots.layout import Kind, Lane, clean, days, extent, kept
 from fencepost.protocols.lag_report.plot.reading import InstanceTimeline
+from fencepost.words import counted
 
 # From the least to the most remarkable, which is drawn last.
 MARKS = (

@@ -17,7 +17,7 @@ from matplotlib.patches import Patch
 
 from fencepost.plots import canvas
 from fencepost.plots.canvas import ALARM, GREY
-from fencepost.plots.layout import Kind, Lane, clean, counted
+from fencepost.plots.layout import Kind, Lane, clean
 from fencepost.plots.picture import Picture
 from fencepost.protocols.leader_epoch.plot.layout import (
     ELECTIONS,
@@ -28,6 +28,7 @@ from fencepost.protocols.leader_epoch.plot.layout import (
     findings,
 )
 from fencepost.protocols.leader_epoch.plot.reading import TopicTimeline
+from fencepost.words import counted
 
 # The room above the lanes, for the names of incarnations.
 _TOP = 0.6

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from fencepost.plots.layout import Kind, Lane, Run, Scale, clean, counted, days, ends, extent, kept, word
+from fencepost.plots.layout import Kind, Lane, Run, Scale, clean, days, ends, extent, kept, word
 from fencepost.protocols.leader_epoch.plot.reading import TopicTimeline
+from fencepost.words import counted
 
 # How a leader was elected, in words and by colour.
 ELECTIONS = {

@@ -118,7 +118,8 @@ def _numbered(name: str, table: pa.Table) -> Iterator[tuple[str, Mapping[str, An
 def _offset(where: str, fields: Mapping[str, Any]) -> StoredOffset:
     missing = [name for name in NEEDED if fields.get(name) is None]
     if missing:
-        raise UsageError(f"{where}: {', '.join(missing)} is missing; every row needs {', '.join(NEEDED)}")
+        are = "is" if len(missing) == 1 else "are"
+        raise UsageError(f"{where}: {', '.join(missing)} {are} missing; every row needs {', '.join(NEEDED)}")
     try:
         return StoredOffset(
             topic=_text(fields, "topic") or "",

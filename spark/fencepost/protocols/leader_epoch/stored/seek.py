@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from fencepost.protocols.leader_epoch.stored.lives import PartitionLife, TopicLife
 from fencepost.protocols.leader_epoch.stored.offsets import StoredOffset
+from fencepost.words import counted
 
 CLOCKS_DIFFER = dt.timedelta(minutes=1)
 """The lake does not know the clock of the application that stored an offset: times closer than this have no
@@ -51,7 +52,7 @@ def judge(stored: StoredOffset, topics: Mapping[str, TopicLife]) -> Judgement:
             return Judgement(
                 None, "partition_unknown", "the metadata log has a hole that may hide partitions"
             )
-        return Judgement(False, "no_such_partition", f"the topic has {life.partitions} partitions")
+        return Judgement(False, "no_such_partition", f"the topic has {counted(life.partitions, 'partition')}")
     return _why_other_incarnation(stored, life, partition) or _why_bad_position(stored, partition) or SAFE
 
 

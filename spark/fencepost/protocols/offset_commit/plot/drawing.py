@@ -16,7 +16,7 @@ from matplotlib.lines import Line2D
 
 from fencepost.plots import canvas
 from fencepost.plots.canvas import FAINT, GREY, INK
-from fencepost.plots.layout import Lane, Run, Scale, clean, counted, days
+from fencepost.plots.layout import Lane, Run, Scale, clean, days
 from fencepost.plots.picture import Picture
 from fencepost.protocols.offset_commit.plot.layout import (
     GONE,
@@ -28,6 +28,7 @@ from fencepost.protocols.offset_commit.plot.layout import (
     findings,
 )
 from fencepost.protocols.offset_commit.plot.reading import Timeline
+from fencepost.words import counted
 
 _TARGET = "#0072B2"
 _MOST_GUIDES = 60

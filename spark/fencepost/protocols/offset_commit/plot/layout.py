@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from fencepost.plots.layout import Kind, Lane, Run, Scale, clean, counted, days, extent, kept
+from fencepost.plots.layout import Kind, Lane, Run, Scale, clean, days, extent, kept
 from fencepost.protocols.offset_commit.plot.reading import Timeline
+from fencepost.words import counted
 
 # From the least to the most remarkable, which is drawn last. The colours are Okabe and Ito's, which everybody
 # can tell apart.

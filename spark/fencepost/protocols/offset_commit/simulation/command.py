@@ -17,6 +17,7 @@ from fencepost.protocols.base import UsageError
 from fencepost.protocols.offset_commit.brokers import ASSIGNMENT_EPOCH, GENERATION, RELAXED_SINCE
 from fencepost.protocols.offset_commit.simulation.arguments import POLICIES
 from fencepost.reading import Reader, rows
+from fencepost.words import counted
 
 COMMITS = "marts.fct_offset_commits"
 BROKER = "broker"
@@ -67,15 +68,15 @@ def run(reader: Reader, arguments: Namespace) -> tuple[pa.Table, bool, str | Non
 
 def _in_words(reader: Reader, where: str, given: dict[str, str], answer: str) -> str:
     """How many commits the rows are of, and of how many nobody can tell."""
-    counted = ", ".join(
+    columns = ", ".join(
         f"count_if({_COUNTS[name].format(broker='broker_answer', answer=answer)}) AS `{name}`"
         for name in ("commits", "accepted_instead", "refused_instead", "unknown")
     )
-    (row,) = rows(reader.query(f"SELECT {counted} FROM {COMMITS} WHERE {where}", **given))
+    (row,) = rows(reader.query(f"SELECT {columns} FROM {COMMITS} WHERE {where}", **given))
     return (
-        f"Of {row['commits']:,} commits it would have accepted {row['accepted_instead']:,} that were "
-        f"refused, and refused {row['refused_instead']:,} that were accepted; of {row['unknown']:,} it is "
-        "not known."
+        f"Of {counted(row['commits'], 'commit')} it would have accepted {row['accepted_instead']:,} that "
+        f"were refused, and refused {row['refused_instead']:,} that were accepted; of {row['unknown']:,} it "
+        "is not known."
     )
 
 

@@ -16,10 +16,11 @@ from matplotlib.lines import Line2D
 
 from fencepost.plots import canvas
 from fencepost.plots.canvas import ALARM, INK
-from fencepost.plots.layout import Lane, clean, counted
+from fencepost.plots.layout import Lane, clean
 from fencepost.plots.picture import Picture
 from fencepost.protocols.ownership_claim.plot.layout import MARKS, RebalanceLayout, arrange, findings
 from fencepost.protocols.ownership_claim.plot.reading import GroupTimeline
+from fencepost.words import counted
 
 _MEMBER = "#A9C6D9"
 _ALARMING = ("contradicted", "stale_won", "handed_over")

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from fencepost.plots.layout import Kind, Lane, Run, Scale, clean, counted, days, extent, kept
+from fencepost.plots.layout import Kind, Lane, Run, Scale, clean, days, extent, kept
 from fencepost.protocols.ownership_claim.plot.reading import GroupTimeline
+from fencepost.words import counted
 
 # From the least to the most remarkable, which is drawn last.
 MARKS = (

@@ -19,7 +19,7 @@ from matplotlib.patches import Patch
 
 from fencepost.plots import canvas
 from fencepost.plots.canvas import ALARM, FAINT, GREY
-from fencepost.plots.layout import Lane, clean, counted
+from fencepost.plots.layout import Lane, clean
 from fencepost.plots.picture import Picture
 from fencepost.protocols.producer_epoch.plot.layout import (
     CAUSES,
@@ -32,6 +32,7 @@ from fencepost.protocols.producer_epoch.plot.layout import (
     findings,
 )
 from fencepost.protocols.producer_epoch.plot.reading import ProducerTimeline
+from fencepost.words import counted
 
 # The lane of epochs is as high as so many others.
 _TALL = 2.4

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from fencepost.plots.layout import Kind, Lane, Run, Scale, clean, counted, days, ends, extent, kept, word
+from fencepost.plots.layout import Kind, Lane, Run, Scale, clean, days, ends, extent, kept, word
 from fencepost.protocols.producer_epoch.plot.reading import ProducerTimeline
+from fencepost.words import counted
 
 # Why an epoch began, from the least to the most remarkable, which is drawn last.
 CAUSES = (

@@ -1,0 +1,101 @@
+"""Rows that contradict each other: SQL joins each of them, and would judge states that never were."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from tlasql.commands.data import Data, quoted
+from tlasql.lang.errors import Diagnostic, TlaSqlError
+from tlasql.lang.types import SetOf
+from tlasql.mapping.model import INTERVAL, History, Whole
+from tlasql.mapping.model import Mapping as Sidecar
+from tlasql.sql import tree
+
+_BEGIN, _END = "coalesce(from_position, -9223372036854775808)", "coalesce(to_position, 9223372036854775807)"
+_ONE = "a row ends (to_position) where the next one of the same key begins (from_position)"
+_COVER = "add rows that say from which position to which it is whole, or is not (covered = false)"
+
+
+def check_rows(data: Data, mapping: Sidecar) -> None:
+    """Raises TlaSqlError where a table says two things of one position, or coverage says nothing of a scope
+    that has histories.
+    """
+    problems = []
+    for table, keys in _keyed(mapping):
+        columns = [*mapping.scope, *keys]
+        if data.has(table, (*columns, *INTERVAL)):
+            problems += [_twice(data, table, columns, row) for row in data.rows(_overlaps(table, columns))]
+    for table in _histories(mapping):
+        if data.has(table, mapping.scope) and data.has(mapping.coverage, mapping.scope):
+            rows = data.rows(_uncovered(table, mapping))
+            problems += [_not_covered(data, table, mapping, row) for row in rows]
+    if problems:
+        raise TlaSqlError(problems)
+
+
+def _keyed(mapping: Sidecar) -> Iterator[tuple[str, Sequence[str]]]:
+    """Each table whose rows are true for a time, with the columns of which one row is true at a time."""
+    found: dict[tuple[str, tuple[str, ...]], None] = {}
+    for each in mapping.variables.values():
+        if isinstance(each, Whole):
+            found[each.table, ()] = None
+        elif isinstance(each, History) and not _is_set(each):
+            first = each.homes[0]  # others have its values beside keys of their own
+            found[first.table, first.key] = None
+    yield from found
+
+
+def _is_set(history: History) -> bool:
+    """Its value is made of several rows."""
+    kind = history.type
+    for _ in range(history.arity):
+        kind = getattr(kind, "result", kind)
+    return isinstance(kind, SetOf)
+
+
+def _histories(mapping: Sidecar) -> list[str]:
+    every = (each for each in mapping.variables.values() if isinstance(each, History))
+    return list(dict.fromkeys(home.table for each in every for home in each.homes))
+
+
+def _overlaps(table: str, columns: Sequence[str]) -> str:
+    """The first row of a table that ends before it begins, or within which another one of its key begins."""
+    shown = ", ".join(map(quoted, columns))
+    following = f"lead({_BEGIN}) OVER (PARTITION BY {shown} ORDER BY {_BEGIN}, {_END})"
+    rows = f"SELECT {shown}, from_position, {_END} AS end_, {_BEGIN} AS begin_, {following} AS next_"
+    known = " AND ".join(f"{quoted(each)} IS NOT NULL" for each in columns)
+    return (
+        f"SELECT {shown}, from_position, next_, end_ < begin_ AS turned FROM "
+        f"({rows} FROM {_name(table)} WHERE {known}) WHERE end_ < begin_ OR next_ < end_ "
+        f"ORDER BY {shown}, begin_ LIMIT 1"
+    )
+
+
+def _uncovered(table: str, mapping: Sidecar) -> str:
+    """The first scope with rows of a table of which coverage says nothing."""
+    shown = ", ".join(map(quoted, mapping.scope))
+    covered = f"SELECT {shown} FROM {_name(mapping.coverage)}"
+    return f"SELECT {shown} FROM {_name(table)} EXCEPT {covered} ORDER BY ALL LIMIT 1"
+
+
+def _name(table: str) -> str:
+    return tree.table(table).sql(dialect="duckdb")
+
+
+def _twice(data: Data, table: str, columns: Sequence[str], row: Mapping[str, Any]) -> Diagnostic:
+    of = _of(columns, row)
+    if row["turned"]:
+        message = f"{table}: a row of {of} begins at position {row['from_position']} and ends before that"
+    else:
+        message = f"{table}: two rows of {of} are true at position {row['next_']}"
+    return Diagnostic(data.places[table], message, _ONE)
+
+
+def _not_covered(data: Data, table: str, mapping: Sidecar, row: Mapping[str, Any]) -> Diagnostic:
+    message = f"{mapping.coverage} says nothing of {_of(mapping.scope, row)}, of which {table} has rows"
+    return Diagnostic(data.places[mapping.coverage], message, _COVER)
+
+
+def _of(columns: Sequence[str], row: Mapping[str, Any]) -> str:
+    return ", ".join(f"{column} {row[column]}" for column in columns)

@@ -1,0 +1,68 @@
+"""What the report says of producers, of one and of several."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pyarrow as pa
+import pytest
+
+from fencepost.protocols.producer_epoch import report
+from fencepost.protocols.producer_epoch.report import Producers
+from fencepost.reading import Reader
+
+ONE = """1 transaction: 1 committed, 0 aborted, 0 open (0 of them past their timeout).
+1 EndTxn request, 0 of them refused. The shipped rule decides 0 of them otherwise than KIP-890
+1 request of a fenced producer was refused: 1 by a new instance.
+1 transactional id expired. 1 transactional id was lost with its coordinator's log.
+1 transactional id is taken by clients from each other in turn. Most often t: 1 time by a and b.
+1 batch was refused: 1 of a fenced producer.
+1 local bump of 1 producer without transactional id; it wrote 1 record twice. For 1 bump that is not known.
+Producers waited 1 time for a transaction of theirs to be complete (CONCURRENT_TRANSACTIONS).
+Consumers waited 1 time for offsets that a transaction held (UNSTABLE_OFFSET_COMMIT).
+1 partition holds back what read_committed consumers see: 1 may be aborted, 0 not, and of 0 that is
+1 dangling transaction holds back what read_committed consumers see; the oldest:"""
+MANY = """2,000 transactions: 1 committed, 0 aborted, 0 open (0 of them past their timeout).
+2,000 EndTxn requests, 0 of them refused. The shipped rule decides 0 of them otherwise than KIP-890
+2,000 requests of fenced producers were refused: 2,000 by a new instance.
+2,000 transactional ids expired. 2,000 transactional ids were lost with their coordinator's log.
+2,000 transactional ids are taken by clients from each other in turn. Most often t: 2,000 times by a and b.
+2,000 batches were refused: 2,000 of a fenced producer.
+2,000 local bumps of 2,000 producers without transactional id; they wrote 2,000 records twice.
+For 2,000 bumps that is not known.
+Producers waited 2,000 times for a transaction of theirs to be complete
+Consumers waited 2,000 times for offsets that a transaction held (UNSTABLE_OFFSET_COMMIT).
+2,000 partitions hold back what read_committed consumers see: 1 may be aborted, 0 not, and of 0 that is
+2 dangling transactions hold back what read_committed consumers see; the oldest:"""
+
+
+class _Marts:
+    """A reader of a lake in which everything happened so many times."""
+
+    def __init__(self, number: int) -> None:
+        named = {"cluster": "c", "transactional_id": "t", "group_id": "g", "contenders": "a and b"}
+        waits = {"waited_ms": 5, "awaited_partition": None, "broker_id": None, "waited_for": None}
+        ends = {"all": number, "committed": 1, "aborted": 0, "open": 0, "late": 0}
+        some = dict.fromkeys(("bumps", "producers", "again", "expired", "deleted", "contended"), number)
+        row = {**named, **waits, **some, "turns": number, "episodes": number, "answers": number}
+        self._rows = {
+            report._ENDS: [named | ends],
+            report._REFUSED: [named | {"requests": number, "refused": 0, "unlike": 0, "unknown": 0}],
+            report._CAUSES: [named | {"cause": "new_instance", "times": number}],
+            report._PRODUCES: [named | {"reason": "epoch_is_over", "times": number}],
+            report._BUMPED: [row | {"unknown": number}],
+            report._HELD: [named | {"held": number, "yes": 1, "no": 0, "unknown": 0}],
+            report._DANGLING: [named | {"remedy": "abort it"}] * min(number, 2),
+        }
+        self._row = row
+
+    def query(self, sql: str) -> pa.Table:
+        return pa.Table.from_pylist(self._rows.get(sql, [self._row]))
+
+
+@pytest.mark.parametrize(("number", "said"), [(1, ONE), (2000, MANY)])
+def test_numbers_and_nouns_agree(number: int, said: str) -> None:
+    lines = Producers(cast(Reader, cast(Any, _Marts(number))))("c")
+    text = " ".join(" ".join(lines).split())
+    for sentence in said.splitlines():
+        assert sentence in text, text

@@ -1,0 +1,145 @@
+"""Mistakes in the constants and rows of a small module: what is wrong is said, and nothing is judged."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tlasql.cli import main
+
+LEASES = Path(__file__).with_name("leases")
+TERM = "c,l,4,10,2024-01-01 00:00:04,2024-01-01 00:00:10,2\n"
+NODE = "c,l,0,10,2024-01-01 00:00:00,2024-01-01 00:00:10,b,1,f.log\n"
+ENDS = "\n    a row ends (to_position) where the next one of the same key begins (from_position)"
+DATA = {
+    "two rows of one time": (
+        "terms.csv",
+        (TERM, TERM + TERM.replace("10,2\n", "10,1\n")),
+        "db.terms: two rows of cluster c, lease l are true at position 4" + ENDS,
+    ),
+    "two rows of one key": (
+        "nodes.csv",
+        (NODE, NODE + NODE.replace("b,1", "b,3")),
+        "db.nodes: two rows of cluster c, lease l, node b are true at position 0" + ENDS,
+    ),
+    "rows that overlap": (
+        "terms.csv",
+        ("c,l,0,4,", "c,l,0,,"),
+        "db.terms: two rows of cluster c, lease l are true at position 4" + ENDS,
+    ),
+    "a row that ends before it begins": (
+        "terms.csv",
+        ("c,l,0,4,", "c,l,4,0,"),
+        "db.terms: a row of cluster c, lease l begins at position 4 and ends before that" + ENDS,
+    ),
+    "no coverage": (
+        "coverage.csv",
+        ("c,l,", "C,l,"),
+        "db.coverage says nothing of cluster c, lease l, of which db.nodes has rows\n    add rows that say",
+    ),
+    "no time": (
+        "nodes.csv",
+        ("2024-01-01 00:00:03,a,1", "yesterday,a,1"),
+        "db.nodes.to_time is VARCHAR, which is no time: ",
+    ),
+    "a field too many": (
+        "nodes.csv",
+        ("b,1,f.log", "b,1,f.log,more"),
+        "this has none of the columns of db.nodes\n    the first line has the names of the columns",
+    ),
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the module and its data, as the working directory."""
+    shutil.copytree(LEASES, tmp_path / "leases")
+    monkeypatch.chdir(tmp_path / "leases")
+    return tmp_path / "leases"
+
+
+def _said(command: str, *more: str) -> int:
+    files = ["Lease.tla", "--mapping", "mapping.toml", "--schemas", "schemas.json"]
+    return main([command, *files, *more])
+
+
+def _altered(path: Path, old: str, new: str) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def test_rows_that_are_right_are_judged(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two resources may be one node's, and one definition has no row to cite."""
+    _altered(folder / "data" / "db.owned.csv", "a,r1\n", "a,r1\nc,l,0,6,,,a,r2\nc,l,2,4,,,a,r1\n")
+    assert _said("explain", "--data", "data") == 1
+    said = capsys.readouterr().out
+    assert "behind: violated (6 checked, 6 exercised, 1 violated, 0 unknown)" in said
+    assert "Evidence: no row of its own is cited" in said
+    assert _said("diff", "--data", "data") == 0
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_rows_that_contradict_each_other_are_named(
+    name: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the file, the key and the position."""
+    file, (old, new), says = DATA[name]
+    _altered(folder / "data" / f"db.{file}", old, new)
+    for command in ("explain", "diff"):
+        assert _said(command, "--data", "data") == 2
+        captured = capsys.readouterr()
+        assert f"data/db.{file}:1:1: error: {says}" in captured.err
+        assert captured.out == ""
+
+
+def test_one_file_is_no_data(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert folder.is_dir()
+    assert _said("explain", "--data", "data/db.terms.csv") == 2
+    said = "data/db.terms.csv:1:1: error: this is the file of one table\n"
+    assert capsys.readouterr().err == f"{said}    name the folder that it is in: data\n"
+
+
+@pytest.mark.parametrize("command", ["check", "explain", "diff", "compile"])
+def test_an_assumption_is_true_with_the_constants(
+    command: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _altered(folder / "mapping.toml", "MaxEpoch = 5", "MaxEpoch = 0")
+    more = {"check": ["--engine", "duckdb"], "compile": []}.get(command, ["--data", "data"])
+    assert _said(command, *more) == 2
+    said = "Lease.tla:5:8: error: this assumption is false with the constants that mapping.toml gives\n"
+    assert capsys.readouterr().err == f"{said}    correct [constants] there, or the assumption\n"
+
+
+def test_an_assumption_about_what_has_no_value_is_not_judged(folder: Path) -> None:
+    """Nothing marked needs that constant."""
+    _altered(folder / "Lease.tla", "ASSUME MaxEpoch > 0", "CONSTANT Fewest\nASSUME Fewest > MaxEpoch")
+    assert _said("check", "--engine", "duckdb") == 0
+
+
+def test_what_writes_nothing_says_so(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert folder.is_dir()
+    assert _said("compile") == 2
+    assert (
+        "error: the mapping names nothing to write\n    add [outputs] with sql, " in capsys.readouterr().err
+    )
+
+
+def test_a_theorem_needs_no_behaviour(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """``THEOREM []P`` claims P, too."""
+    mark = '\\* @invariant("bounded", "info", "node")\n'
+    _altered(folder / "Lease.tla", mark, "")
+    _altered(folder / "Lease.tla", "====", "THEOREM []Bounded\n====")
+    assert _said("check", "--engine", "duckdb") == 0
+    assert "invariant bounded compiles" in capsys.readouterr().out
+
+
+def test_a_module_by_its_name_alone_and_a_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert folder.is_dir()
+    files = ["--mapping", "mapping.toml", "--schemas", "schemas.json"]
+    assert main(["check", "Lease", *files]) == 2
+    assert "Lease:1:1: error: no such file\n    did you mean Lease.tla?" in capsys.readouterr().err
+    assert main(["check", "data", *files]) == 2
+    assert "data:1:1: error: this is a folder" in capsys.readouterr().err
