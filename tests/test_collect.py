@@ -51,13 +51,12 @@ def test_an_audit_of_what_was_collected_is_that_of_all_logs(
     (tmp_path / "kafka").unlink()
     central = tmp_path / "central.toml"
     central.write_text(_config(tmp_path, *(f"[[clusters.brokers]]\nid = {each}" for each in BROKERS)))
-    collected = _run("audit", central)
+    _judge(central)
 
     at_once = tmp_path / "at-once.toml"
     paths = {each: tmp_path / f"machine-{each}" / "kafka" for each in BROKERS}
     at_once.write_text(_config(tmp_path / "other", *(_broker(each, path) for each, path in paths.items())))
-    direct = _run("audit", at_once)
-    assert collected.returncode == direct.returncode, collected.stderr + direct.stderr
+    _judge(at_once)
     assert _rows(central, tmp_path) == _rows(at_once, tmp_path)
 
 
@@ -196,6 +195,13 @@ def _capture(config: Path) -> None:
     """The part of an audit that says what is missing."""
     with Run(load(config)) as run:
         run.step("capture")
+
+
+def _judge(config: Path) -> None:
+    """All of an audit that the rows of silver and verdicts need."""
+    with Run(load(config)) as run:
+        for step in ("capture", "rebuild", "judge"):
+            run.step(step)
 
 
 def _missing(config: Path) -> set[tuple[int | None, str, str]]:
