@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyiceberg.manifest import DataFile
 
 from fencepost import lake
 from fencepost.capture.plan import REQUEST_LOG, SEGMENT
 from fencepost.capture.superseded import delete_superseded, needed_notes
 from fencepost.capture.written_ends import newest_incarnations
+from fencepost.iceberg import commits
+from fencepost.iceberg.listing import Listing
 from fencepost.opening import ensure
 from fencepost.protocols.leader_epoch.capture.partition_files import LEADER_EPOCHS
 from fencepost.protocols.leader_epoch.captured_files import captured_files
@@ -111,6 +115,25 @@ def test_a_log_that_is_noted_a_thousand_times_leaves_two_notes(empty_lake: Calla
     assert sorted(lake.scan(catalog, FILES)["size"].to_pylist()) == [600, 1_000, 1_001]
     assert delete_superseded(catalog, lake.snapshot(catalog, FILES)).rows == 1
     assert pc.max(lake.scan(catalog, FILES)["entries"]).as_py() == 7
+
+
+def test_a_collector_may_note_a_file_meanwhile(
+    empty_lake: Callable[[], Settings], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = empty_lake()
+    catalog, of_collector = ensure(settings.lake), ensure(settings.lake)
+    rows = [_grown(number) for number in range(20)]
+    lake.append(catalog, FILES, pa.Table.from_pylist(rows, schema=FILES.arrow_schema))
+    commit = commits.forget
+
+    def commit_late(listing: Listing, old: Sequence[DataFile], pieces: Iterable[pa.Table]) -> None:
+        row = pa.Table.from_pylist([_grown(30)], schema=FILES.arrow_schema)
+        lake.append(of_collector, FILES, row)
+        commit(listing, old, pieces)
+
+    monkeypatch.setattr(commits, "forget", commit_late)
+    delete_superseded(catalog, lake.snapshot(catalog, FILES))
+    assert sorted(lake.scan(ensure(settings.lake), FILES)["size"].to_pylist()) == [19, 30]
 
 
 def _grown(number: int) -> Row:

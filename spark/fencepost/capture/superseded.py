@@ -49,6 +49,6 @@ def needed_notes(files: pa.Table) -> set[tuple[Any, ...]]:
         if row["too_late"] or log in unclear:
             needed.add(key)
         for name in _FURTHEST:
-            if row[name] is not None and row[name] > furthest.get((name, *content), (-1, ()))[0]:
+            if (row[name] or 0) > furthest.get((name, *content), (0, ()))[0]:
                 furthest[name, *content] = row[name], key
     return needed.union(newest.values(), (key for _, key in furthest.values()))

@@ -23,7 +23,7 @@ from fencepost.conditions.iceberg import is_chosen_whole
 from fencepost.iceberg import patches
 from fencepost.iceberg.data_files import DataFiles
 from fencepost.iceberg.listing import Listing
-from fencepost.iceberg.patches import Append, Exchange
+from fencepost.iceberg.patches import Append, Exchange, Rewrite
 
 SNAPSHOTS_KEPT = 50
 """How many of a table's newest snapshots are kept. The metadata lists them all, and every commit reads,
@@ -125,7 +125,7 @@ def exchange_files(listing: Listing, old_files: Sequence[DataFile], new_files: S
 
 def compact_files(table: IcebergTable) -> None:
     """Rewrite many small files of a partition as one, for all partitions in one commit. If another process
-    commits meanwhile, the files stay as they are.
+    removes one of them meanwhile, the files stay as they are.
     """
     snapshot = table.current_snapshot()
     if snapshot is None or _files_of(snapshot) < FILES_TOGETHER:
@@ -139,17 +139,18 @@ def compact_files(table: IcebergTable) -> None:
         return
     arrow_scan = ArrowScan(table.metadata, table.io, table.schema(), _EVERYTHING)
     with suppress(CommitFailedException, ValidationException), Change(table) as change:
-        files = Exchange(change, Listing(table), **{SAME_ROWS: "true"})
+        files = Rewrite(change, Listing(table), **{SAME_ROWS: "true"})
         groups = _groups_of(mergeable)
         _exchange(change, files, [task.file for task in mergeable], map(arrow_scan.to_table, groups))
 
 
 def forget(listing: Listing, old_files: Sequence[DataFile], pieces: Iterable[pa.Table]) -> None:
     """Replace files of the listed table, all of whose rows were read, by those of their rows that come in
-    ``pieces``, in one commit. ``added`` sees no change in it.
+    ``pieces``, in one commit. ``added`` sees no change in it. If another process removes one of the files
+    meanwhile, all stay.
     """
-    with Change(listing.table) as change:
-        _exchange(change, Exchange(change, listing, **{READ_ROWS: "true"}), old_files, pieces)
+    with suppress(CommitFailedException, ValidationException), Change(listing.table) as change:
+        _exchange(change, Rewrite(change, listing, **{READ_ROWS: "true"}), old_files, pieces)
 
 
 def _groups_of(tasks: Sequence[FileScanTask]) -> Iterator[list[FileScanTask]]:

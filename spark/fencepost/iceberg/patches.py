@@ -227,6 +227,16 @@ class Exchange(_Listed, _OverwriteFiles):
         return staying, left, removed
 
 
+class Rewrite(Exchange):
+    """An exchange after which there are the same rows, or fewer that nobody needs: what others add meanwhile
+    is no conflict, and stays. It is one if they remove a file that this removes, too.
+    """
+
+    def _validate_concurrency(self) -> None:
+        # each attempt to commit looks for the removed files anew
+        pass
+
+
 def _existing(entry: ManifestEntry) -> ManifestEntry:
     return _entry(ManifestEntryStatus.EXISTING, entry.snapshot_id, entry)
 

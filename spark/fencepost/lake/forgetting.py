@@ -53,7 +53,8 @@ def forget(
     read_at: int | None,
     also: Chosen | None = None,
 ) -> Forgotten:
-    """Delete the rows that ``where`` and ``also`` choose, in one commit.
+    """Delete the rows that ``where`` and ``also`` choose, in one commit; none if another process rewrites
+    their files meanwhile.
 
     ``read_at``: the snapshot up to which all rows were read (None: no row was). Rows of files that came later
     stay, so ``added`` gives the same rows as before.
