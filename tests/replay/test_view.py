@@ -69,12 +69,12 @@ def test_a_view_says_why_it_gives_which_rows(catalog: Catalog) -> None:
         "  logged_at_ms from 1970-01-01 00:00:01+00:00 (c) on",
         "  logged_at_ms before 1970-01-01 00:00:02+00:00 (c)",
         "  lines in the files in which they are now",
-        "  requests of 1 times that passed twice as if they had lasted for these",
+        "  requests of 1 time that passed twice as if they had lasted for these",
         "  from rows in memory, read for several chapters",
         "  read once for all protocols",
     ]
     of_batches = view.explain(BATCHES)
     compacted = "__cluster_metadata, __consumer_offsets, __transaction_state"
-    assert f"1 logs from their cuts on; of {compacted} before them" in of_batches
+    assert f"1 log, each from its cut on; of {compacted} before it" in of_batches
     assert "before the end of its log at 1970-01-01 00:00:02+00:00 (c)" in of_batches
     assert EvidenceView(engine).explain(FILES) == "bronze.files:\n  all rows"

@@ -86,7 +86,7 @@ class Borders:
         if table.name in _LINES and self.since_ms:
             return f"{table.dated_by} from {times(self.since_ms)} on"
         if table.name in _LOGS and self.offsets:
-            return f"{counted(len(self.offsets), 'log')} from where on they are kept"
+            return f"{counted(len(self.offsets), 'log')}, each from where on it is kept"
         return None
 
     def scan(self, engine: Engine, read: Scan, table: Table, columns: tuple[str, ...], where: Any) -> Rows:

@@ -72,8 +72,8 @@ class Begins:
         if table.name in LINES:
             return f"{LINES[table.name]} from {times(self.since_ms)} on"
         if table.name in _LOGS:
-            cut = f"{counted(len(self.cuts.offsets), 'log')} from their cuts on"
-            return f"{cut}; of {', '.join(sorted(COMPACTED))} before them, if named, what compaction left"
+            cut = f"{counted(len(self.cuts.offsets), 'log')}, each from its cut on"
+            return f"{cut}; of {', '.join(sorted(COMPACTED))} before it, if named, what compaction left"
         return None
 
     def _of_logs(
