@@ -715,6 +715,20 @@ def test_an_operators_marker_in_a_live_transaction_must_be_violated(
     assert names(mirrors(made(facts, verdicts=verdicts))) == found
 
 
+@pytest.mark.parametrize(("version", "found"), [(4, []), (5, ["O7:half_committed"])])
+def test_markers_of_one_epoch_are_not_counted_in_topics_of_one_name(version: int, found: list[str]) -> None:
+    """The topic is made again after the transaction: the coordinator's records tell its name alone."""
+    known: Row = {"pid": 5, "epoch": 0}
+    marker = {"Topics": [{"Name": "a-p1", "PartitionIndexes": [0]}], "TransactionResult": False}
+    facts = [
+        produced(txn="x0-p1", version=13, **known),
+        request("WriteTxnMarkers", client="ops-laptop", request={"Markers": [marker]}, **known),
+        request("EndTxn", request={"Committed": True}, version=version, **known),
+        request("DeleteTopics", request={"Topics": [{"Name": "a-p1"}]}),
+    ]
+    assert names(mirrors(made(facts))) == found
+
+
 @pytest.mark.parametrize(
     ("order", "found"),
     [

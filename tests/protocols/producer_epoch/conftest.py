@@ -35,8 +35,10 @@ from fencepost.protocols.producer_epoch.producer_requests import producer_reques
 from fencepost.protocols.producer_epoch.refusals import connections_refused_produce
 from fencepost.protocols.producer_epoch.request_rows import concerns_coordinators
 from fencepost.protocols.producer_epoch.tables import CLIENT_EVENTS, COUNTS, PRODUCER_REQUESTS
+from fencepost.protocols.producer_epoch.tasks import operated
 from fencepost.protocols.producer_epoch.transaction_log import STATUSES
 from fencepost.protocols.producer_epoch.verifications import BEGAN, committed, verified
+from fencepost.replay.entities import tuples
 from fencepost.replay.incarnations import logs_of, terms_of, with_ends
 from fencepost.replay.keys import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from fencepost.replay.log_ends import final_ends
@@ -174,6 +176,7 @@ def _replay(
         final_ends(bronze[LOG_ENDS.name], metadata, TRANSACTIONS_TOPIC),
         logs=logs,
         request_ids=numbers_of(bronze[REQUEST_IDS.name], clients_of(requests)),
+        operated=list(tuples(operated(account.pack(accounts, 1)))),
     )
     of_coordinators = replay_coordinators(coordinators, metadata, TOLERANCE_MS)
     accounts = account.concatenate([accounts, of_coordinators.account])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -60,7 +60,9 @@ class Coordinators:
     ``began``: by cluster and partition_key, the offsets from and to which a log was known where these states
     were dumped. ``dump_ms``: by cluster whose states are dumped, the time (state.dump_offset).
     ``clock_steps``: the times that passed twice by a broker's clock. ``logs``: by cluster, the incarnations
-    of ``__transaction_state``. ``request_ids``: rows of bronze of the ids' clients.
+    of ``__transaction_state``. ``request_ids``: rows of bronze of the ids' clients. ``operated``: cluster and
+    producer id of those of which an operator ended a transaction in some partition: nothing asks for
+    verifications of others.
     """
 
     batches: pa.Table
@@ -76,6 +78,7 @@ class Coordinators:
     clock_steps: ClockSteps = field(default_factory=ClockSteps)
     logs: Mapping[str, CoordinatorLogs] = field(default_factory=dict)
     request_ids: pa.Table = field(default_factory=REQUEST_IDS.arrow_schema.empty_table)
+    operated: Collection[tuple[str, int]] = ()
 
     def logs_of(self, cluster: str) -> CoordinatorLogs:
         """The incarnations of ``__transaction_state`` in a cluster."""
@@ -122,6 +125,7 @@ def replay_coordinators(
                 tolerance_ms,
                 steps=steps,
                 numbering=numbering,
+                operated=[ended for cluster, ended in coordinators.operated if cluster == shard[0]],
             )
             manager.add_to(rows, forgotten)
     return rows.replayed()

@@ -62,7 +62,7 @@ from fencepost.protocols.producer_epoch.tables import (
 from fencepost.protocols.producer_epoch.tasks import ACCOUNT, CONNECTION_EPOCHS, NEWEST, of_kinds
 from fencepost.protocols.producer_epoch.verifications import BEGAN, VERIFIED, committed, verified
 from fencepost.replay.clock_steps import ClockSteps
-from fencepost.replay.entities import Entity, bucket_of, with_entity
+from fencepost.replay.entities import Entity, bucket_of, tuples, with_entity
 from fencepost.replay.evidence import Evidence
 from fencepost.replay.incarnations import coordinator_logs
 from fencepost.replay.keys import METADATA_TOPIC, TRANSACTIONS_TOPIC
@@ -205,6 +205,7 @@ def _replayed_coordinators(
         engine.map(partition_rows[BEGAN.name], with_home, with_home_columns),
     ]
     clients = engine.collect(engine.map(requests, clients_of, CLIENTS)).group_by(CLIENTS.names).aggregate([])
+    by_operators = engine.collect(engine.map(partition_rows[ACCOUNT.name], tasks.operated, tasks.OPERATED))
     request_ids = engine.map(
         engine.scan(REQUEST_IDS), partial(numbers_of, clients=clients), REQUEST_IDS.arrow_schema
     )
@@ -231,6 +232,7 @@ def _replayed_coordinators(
                 "dump_ms": dict(evidence.next_ms),
                 "clock_steps": evidence.clock_steps,
                 "request_ids": engine.collect(request_ids),
+                "operated": frozenset(tuples(by_operators)),
             },
             final_ends(log_ends, metadata, TRANSACTIONS_TOPIC),
             metadata,

@@ -43,6 +43,9 @@ _BY_NAME = {table.name: table for table in (*TABLES, *STATES, BEGAN)}
 
 CONNECTION_EPOCHS = pa.schema([*account.schema_of(account.CONNECTION_EPOCH), *HOME])
 
+OPERATED = pa.schema([("cluster", pa.string()), ("producer_id", pa.int64())])
+"""Producers of which an operator ended a transaction in some partition."""
+
 Steps = Iterable[tuple[Table, pa.Table]]
 Task = Callable[[str, Mapping[str, pa.Table]], Steps]
 
@@ -106,6 +109,13 @@ def _step_tables(replayed: Replayed, buckets: int) -> Steps:
 def of_kinds(kinds: tuple[str, ...], packed: pa.Table) -> pa.Table:
     """The rows of ACCOUNT of some kinds."""
     return packed.filter(pc.is_in(packed["kind"], pa.array(kinds)))
+
+
+def operated(packed: pa.Table) -> pa.Table:
+    """OPERATED of rows of ACCOUNT."""
+    markers = account.rows_of(account.unpack(of_kinds((account.MARKER,), packed)), account.MARKER)
+    of_operators = markers.filter(pc.fill_null(markers["by_operator"], False))
+    return of_operators.select(OPERATED.names).group_by(OPERATED.names).aggregate([]).cast(OPERATED)
 
 
 def connection_epochs(placement: Placement, packed: pa.Table) -> pa.Table:

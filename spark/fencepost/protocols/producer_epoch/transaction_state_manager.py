@@ -6,7 +6,7 @@ its broker becomes the leader.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow.compute as pc
@@ -93,8 +93,10 @@ class TransactionStateManager:
         *,
         steps: StepsOfCluster,
         numbering: Numbering,
+        operated: Collection[int] = (),
     ) -> None:
         self._tolerance_ms, self._steps, self._numbering = tolerance_ms, steps, numbering
+        self._operated = operated
         self._incarnation = evidence.incarnation
         self._connection_epochs = connection_epochs
         self._cluster, _, self._partition, partition_key = evidence.key
@@ -204,7 +206,8 @@ class TransactionStateManager:
             waiting = verified_during(each.requests, self._tolerance_ms)
             met_states = MetStates(states, self._coordinator, pairs, witnesses, waiting)
             if self._coordinator is not None:
-                verified = verified_transactions(requests, met_states, transactions_of_id, self._steps)
+                asked = (sent for sent in requests if sent.producer_id in self._operated)
+                verified = verified_transactions(asked, met_states, transactions_of_id, self._steps)
                 history = (transitions, transactions_of_id)
                 self._add_history(rows, self._coordinator, each, *history, given=given, verified=verified)
             self._add_decided(rows, each, met_states, accepted, given)
