@@ -94,7 +94,7 @@ mutations: .venv/ready ## Read real files with random faults, and check what is 
 	@$(BIN)/python tests/mutations/run.py --count $(MUTATIONS) --seed $(SEED)
 
 RECORD ?=
-captures: .venv/ready java jars $(if $(RECORD),,jars-kafka-4.1.2 jars-kafka-4.0.2 jars-kafka-3.9.2 jars-streams-4.4.0 jars-streams-4.3.1 jars-streams-3.9.2) ## Record every capture of tests/captures again from real brokers (RECORD="SCENARIO --version V --out DIR" for one elsewhere)
+captures: .venv/ready java jars $(if $(RECORD),,jars-kafka-4.1.2 jars-kafka-4.0.2 jars-kafka-3.9.2 jars-streams-4.4.0 jars-streams-4.3.1 jars-streams-3.9.2 jars-clients-2.1.1 jars-clients-2.4.1) ## Record every capture of tests/captures again from real brokers (RECORD="SCENARIO --version V --out DIR" for one elsewhere)
 	@$(BIN)/python tests/lab/record.py $(RECORD)
 
 BENCH ?=

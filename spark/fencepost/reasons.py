@@ -47,6 +47,7 @@ TOPIC_UNKNOWN = "topic_unknown"
 CLIENT_UNKNOWN = "client_unknown"
 CONFIGURATION_UNKNOWN = "configuration_unknown"
 IN_ZOOKEEPER = "in_zookeeper"
+NOT_SAID = "not_said"
 NO_VALUE = "no_value"
 
 REASONS = {
@@ -115,6 +116,10 @@ REASONS = {
         "The cluster keeps its metadata in ZooKeeper, so it has no metadata log that would tell it.",
         "Nothing while it does; after the migration to KRaft, the metadata log.",
         is_beyond_logs=True,
+    ),
+    NOT_SAID: Reason(
+        "The client does not say it: the version of the protocol that it speaks has no field for it.",
+        "Nothing; a newer version of the client says it.",
     ),
     NO_VALUE: Reason(
         "The definition has no value there: TLC would stop, or a number has more than 64 bits.",

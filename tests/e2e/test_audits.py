@@ -30,7 +30,7 @@ ZOMBIE = {"no_zombie_accepted", "no_policy_admits_a_zombie"}
 ANOTHERS = {"no_commit_for_anothers_partition"}
 WITHOUT_MEMBERS = (
     *("producers", "exhausted", "ends", "markers", "idempotent", "incarnations", "natural", "days"),
-    *("operators", "makers", "platformatic", "upgraded", "zookeeper"),
+    *("operators", "makers", "platformatic", "old-clients", "upgraded", "zookeeper"),
     *("rebalances", "streams", "lags", "by-hand", "unclean", "removals", "share", "tiered"),
 )
 """Captures whose drivers commit as no member: about something else, or of ordinary clients only."""
@@ -73,6 +73,7 @@ CRITICAL: dict[str, set[str]] = {
     # an application calls commitSync(Map)
     "by-hand": ANOTHERS,
     "platformatic": ANOTHERS,
+    "old-clients": set(),
     "ends": set(),
     # before 4.3 no next producer id is written
     "ends-4.0": {"next_producer_id_at_exhaustion"},

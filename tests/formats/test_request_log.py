@@ -85,6 +85,12 @@ def test_a_line_becomes_a_row_with_request_and_response_as_logged() -> None:
     }
 
 
+def test_a_client_that_does_not_name_its_software_has_none() -> None:
+    old = line(clientInformation={"softwareName": "unknown", "softwareVersion": "unknown"})
+    (row,) = parse_lines(old + b"\n").rows.to_pylist()
+    assert (row["software_name"], row["software_version"]) == (None, None)
+
+
 @pytest.mark.parametrize(
     "changed",
     [

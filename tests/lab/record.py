@@ -47,6 +47,7 @@ STORED = {
     "natural": ("4.3.1",),
     "makers": ("4.3.1",),
     "platformatic": ("4.3.1",),
+    "old-clients": ("4.3.1",),
     "days": ("4.3.1",),
     "upgraded": ("3.9.2",),
     "zookeeper": ("3.9.2",),

@@ -19,6 +19,7 @@ import local_bumps
 import makers
 import markers
 import natural
+import old_clients
 import operators
 import platformatic
 import producer_failover
@@ -210,6 +211,7 @@ SCENARIOS: dict[str, Scenario] = {
     "natural": natural.SCENARIO,
     "makers": makers.SCENARIO,
     "platformatic": platformatic.SCENARIO,
+    "old-clients": old_clients.SCENARIO,
     "days": days.SCENARIO,
     "upgraded": upgraded.SCENARIO,
     "zookeeper": with_zookeeper.SCENARIO,

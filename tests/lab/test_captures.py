@@ -21,7 +21,7 @@ OF_PRODUCERS = ("producers", "exhausted", "ends", "markers", "idempotent", "oper
 """Captures about producers, which have no commits outside of transactions; see test_producer_captures.py."""
 WITHOUT_MEMBERS = (
     *(*OF_PRODUCERS, "incarnations", "natural", "makers", "platformatic", "days", "rebalances", "streams"),
-    *("lags", "upgraded", "by-hand", "removals", "share", "tiered", "zookeeper"),
+    *("lags", "upgraded", "by-hand", "removals", "share", "tiered", "zookeeper", "old-clients"),
 )
 """Captures without hand-made commits of members: their rows are of other kinds, or there are none."""
 WRITTEN_BY_A_CLIENT = re.compile(

@@ -44,7 +44,7 @@ select
         when decided.standing is null or decided.standing_by_newest_generation is null
             then coalesce(decided.unknown_reason, 'unread')
         when claims.assigned_to_self is null or claims.assigned_to_another is null then 'unread'
-        when claims.was_assigned is null and claims.claimed_generation >= 0 then 'not_captured'
+        else claims.was_assigned_unknown
     end as unknown_reason,
     claims.assigned_to,
     claims.unread_reason,

@@ -21,6 +21,9 @@ _FORWARDED = b'{"isForwarded":true'
 _REPLICA = b'"replicaId":'
 _OF_REPLICA = re.compile(_REPLICA + rb"\d")
 
+UNKNOWN_SOFTWARE = "unknown"
+"""What brokers log of a client that does not name its software."""
+
 Range = tuple[int, int]
 """The first and the last of a run of successive ids."""
 
@@ -71,7 +74,8 @@ class RequestIds:
         if seen.software is None:
             software = _SOFTWARE.search(line, at)
             # a broker knows the software only after the first request of a connection (ApiVersions)
-            seen.software = software[1].decode() if software and software[1] != b"unknown" else None
+            said = software[1].decode() if software else UNKNOWN_SOFTWARE
+            seen.software = None if said == UNKNOWN_SOFTWARE else said
 
     def take(self) -> Iterator[dict[str, Any]]:
         """A row for each connection, without the file and position; the ids are then forgotten."""

@@ -17,7 +17,7 @@ from fencepost.formats import json_text
 from fencepost.formats.clock import LogClock
 from fencepost.formats.json_text import Member
 from fencepost.formats.lines import Parsed, Values, parse
-from fencepost.formats.request_ids import RequestIds
+from fencepost.formats.request_ids import UNKNOWN_SOFTWARE, RequestIds
 from fencepost.formats.request_layouts import MARK, end_of_request, is_whole, moment, placed
 from fencepost.formats.topic_lists import TopicsOfAnswer
 
@@ -223,13 +223,20 @@ def _row(line: bytes, logged_at_ms: int, parts: _Parts, answer: TopicsOfAnswer |
         around.connection,
         around.principal,
         around.listener,
-        software.software_name,
-        software.software_version,
+        _said(software.software_name),
+        _said(software.software_version),
         request,
         response,
         hashlib.sha256(line).hexdigest(),
         *((topics.topics, topics.digests, topics.digest) if topics else _NO_TOPICS),
     )
+
+
+def _said(software: str | None) -> str | None:
+    """What a client says of its software; null where the broker has Kafka's word for a client that says
+    nothing (ClientInformation.EMPTY), as before the connection's ApiVersions.
+    """
+    return None if software == UNKNOWN_SOFTWARE else software
 
 
 def _read(text: str) -> _Parts | None:

@@ -63,12 +63,13 @@ def _as_text(rows: Rows) -> Iterator[str]:
             f"{_text(row['waited_for'])}; {row['reason_source']}: {row['reason']}"
         )
     for row in sorted(rows["ownership_claims"], key=_first_record):
+        why = f" {row['was_assigned_unknown']}" if row["was_assigned_unknown"] else ""
         yield (
             f"{_records(row)} {row['member_id']} (v{row['subscription_version']}) claims "
             f"{row['topic']}-{row['partition']} of {_text(row['claimed_generation'])} "
             f"({row['claim_source']}, held {_text(row['is_held'])}), {_others(row, 'contradicted_by')}, "
             f"greatest {_text(row['greatest_claimed_generation'])}; was assigned "
-            f"{_text(row['was_assigned'])}; now self {_text(row['assigned_to_self'])}, another "
+            f"{_text(row['was_assigned'])}{why}; now self {_text(row['assigned_to_self'])}, another "
             f"{_text(row['assigned_to_another'])}: {row['assigned_to']}"
             f"{' ' + row['unread_reason'] if row['unread_reason'] else ''}"
         )

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +47,7 @@ Verdicts = dict[str, dict[str, set[str]]]
 
 
 @pytest.fixture(scope="module")
-def judge() -> Callable[[Rows], Verdicts]:
+def verdict_rows() -> Callable[[Rows], Iterator[Mapping[str, Any]]]:
     """Judges rows of silver, in DuckDB."""
     connection = duckdb.connect()
     connection.execute("CREATE SCHEMA silver")
@@ -64,18 +64,30 @@ def judge() -> Callable[[Rows], Verdicts]:
         if not query.decides and {each.id for each in query.definitions} <= definition_ids
     ]
 
-    def run(silver: Rows) -> Verdicts:
+    def run(silver: Rows) -> Iterator[Mapping[str, Any]]:
         for name, table in tables.items():
             rows = pa.Table.from_pylist(silver[name.removeprefix("silver.")], schema=table.arrow_schema)
             connection.register("rows", rows)
             connection.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM rows")
-        verdicts: Verdicts = defaultdict(lambda: defaultdict(set))
         for query in chosen_queries:
-            for row in connection.sql(query.sql).to_arrow_table().to_pylist():
-                verdict = row["verdict"]
-                word = "unknown" if verdict is None else "holds" if verdict else "violated"
-                if not verdict or row["exercised"]:
-                    verdicts[row["definition"]][word].add(f"{row['witness']} {row['from_position']}")
+            yield from connection.sql(query.sql).to_arrow_table().to_pylist()
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def judge(
+    verdict_rows: Callable[[Rows], Iterator[Mapping[str, Any]]],
+) -> Callable[[Rows], Verdicts]:
+    """Judges rows of silver; what is judged by the word."""
+
+    def run(silver: Rows) -> Verdicts:
+        verdicts: Verdicts = defaultdict(lambda: defaultdict(set))
+        for row in verdict_rows(silver):
+            verdict = row["verdict"]
+            word = "unknown" if verdict is None else "holds" if verdict else "violated"
+            if not verdict or row["exercised"]:
+                verdicts[row["definition"]][word].add(f"{row['witness']} {row['from_position']}")
         return verdicts
 
     return run
@@ -100,6 +112,19 @@ def test_each_definition_is_seen_holding_violated_and_unknown(
     assert {each: verdicts_seen[each] for each in expected - ELSEWHERE} == {
         each: {"holds", "violated", "unknown"} for each in expected - ELSEWHERE
     }
+
+
+def test_a_claim_without_a_generation_is_unknown_because_its_client_does_not_say_it(
+    replay_of: Replay, verdict_rows: Callable[[Rows], Iterator[Mapping[str, Any]]]
+) -> None:
+    rows = replay_of(_case("versions"))
+    claims = {row["claim_id"]: row["member_id"] for row in rows["ownership_claims"]}
+    reasons = {
+        claims[json.loads(row["witness"])["c"]]: row["reason"]
+        for row in verdict_rows(rows)
+        if row["definition"] == "claim_was_assigned" and row["verdict"] is None and row["witness"]
+    }
+    assert reasons == {"v1": "not_said", "kip": "unread", "garbage": "unread", "empty": "unread"}
 
 
 @pytest.mark.parametrize(

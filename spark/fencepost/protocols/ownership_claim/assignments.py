@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable
 from fencepost.protocols.ownership_claim.changes import Change
 from fencepost.protocols.ownership_claim.generations import Generation
 from fencepost.protocols.ownership_claim.subscriptions import Partition
+from fencepost.reasons import NOT_CAPTURED, UNREAD
 
 
 class Owners:
@@ -60,6 +61,10 @@ class Owners:
             self.shared.discard(partition)
 
 
+WasAssigned = tuple[bool | None, str | None]
+"""Whether a member was assigned a partition, and why that is not known."""
+
+
 class PastAssignments:
     """The assignments of each member, noted in the generations in which they changed."""
 
@@ -76,18 +81,16 @@ class PastAssignments:
             assigned = frozenset[Partition]() if change.after is None else change.after.assigned
             self._add(change.member_id, generation.generation, assigned)
 
-    def was_assigned(self, member_id: str, partition: Partition, generation: int) -> bool | None:
-        """Whether the newest generation up to this one assigned the partition to the member; None where that
-        is not known.
-        """
+    def was_assigned(self, member_id: str, partition: Partition, generation: int) -> WasAssigned:
+        """Whether the newest generation up to this one assigned the partition to the member."""
         if self._known_from is None or generation < self._known_from:
-            return None
+            return None, NOT_CAPTURED
         generations, partitions = self._of_member.get(member_id, ([], []))
         at = bisect_right(generations, generation) - 1
         if at < 0:
-            return False
+            return False, None
         partitions_then = partitions[at]
-        return None if partitions_then is None else partition in partitions_then
+        return (None, UNREAD) if partitions_then is None else (partition in partitions_then, None)
 
     def _add(self, member_id: str, generation: int, partitions: frozenset[Partition] | None) -> None:
         generations, assignments = self._of_member.setdefault(member_id, ([], []))

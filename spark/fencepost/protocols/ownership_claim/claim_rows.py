@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from fencepost.protocols.ownership_claim.assignments import Owners, PastAssignments
+from fencepost.protocols.ownership_claim.assignments import Owners, PastAssignments, WasAssigned
 from fencepost.protocols.ownership_claim.changes import Change, Members, claimed
 from fencepost.protocols.ownership_claim.claims import Claims
 from fencepost.protocols.ownership_claim.generations import Generation
@@ -18,7 +18,7 @@ from fencepost.protocols.ownership_claim.rebalance import Rebalances
 from fencepost.protocols.ownership_claim.runs import Runs
 from fencepost.protocols.ownership_claim.subscriptions import Partition
 from fencepost.protocols.ownership_claim.tables import CLASSIC_ASSIGNMENTS, OWNERSHIP_CLAIMS
-from fencepost.reasons import ALL_KNOWN, NO_VALUE, NOT_CAPTURED, UNREAD, Unknown
+from fencepost.reasons import ALL_KNOWN, NO_VALUE, NOT_CAPTURED, NOT_SAID, UNREAD, Unknown
 from fencepost.replay.columns import Columns
 from fencepost.replay.keys import digest_of, topic_key
 from fencepost.replay.metadata import Topics
@@ -172,6 +172,9 @@ class ClaimRows:
         assert subscription is not None
         claimed_generation = member.claimed_generation(now)
         other_owners = [owner for owner in self.owners.of(partition) if owner != member.member_id]
+        was_assigned, was_assigned_unknown = self._was_assigned(
+            change.generation, member, partition, claimed_generation
+        )
         to_self = None if member.assigned is None else partition in member.assigned
         to_another = True if other_owners else (False if not self.owners.unread or to_self else None)
         return (
@@ -187,11 +190,12 @@ class ClaimRows:
             *self.claims.others(partition, member.member_id, now),
             self.claims.greatest(now),
             change.generation.previous,
-            self._was_assigned(change.generation, member, partition, claimed_generation),
+            was_assigned,
             to_self,
             to_another,
             member.member_id if to_self else (other_owners[0] if other_owners else None),
             None,
+            was_assigned_unknown,
             change.generation.record.offset,
         )
 
@@ -201,13 +205,13 @@ class ClaimRows:
         member: MemberOfGeneration,
         partition: Partition,
         claimed_generation: int,
-    ) -> bool | None:
+    ) -> WasAssigned:
         if claimed_generation < 0:
-            return None
+            return None, NOT_SAID
         if generation.is_first:
-            return False
+            return False, None
         if generation.before is None:
-            return None
+            return None, NOT_CAPTURED
         return self._past.was_assigned(member.member_id, partition, claimed_generation)
 
     def _assignment(
@@ -258,8 +262,8 @@ class ClaimRows:
             *_member_columns(member),
             subscription.version,
         )
-        nothing = [None] * (len(OWNERSHIP_CLAIMS.columns) - len(head) - 2 - _RUN_COLUMNS)
-        return (*head, *nothing, subscription.unread, change.generation.record.offset)
+        nothing = [None] * (len(OWNERSHIP_CLAIMS.columns) - len(head) - 3 - _RUN_COLUMNS)
+        return (*head, *nothing, subscription.unread, UNREAD, change.generation.record.offset)
 
     def _unread_assignment(self, change: GenerationChange, member: MemberOfGeneration | None) -> Row:
         assert member is not None

@@ -253,6 +253,9 @@ CONSUMER_MESSAGES = (
     Message("revoked", _LISTENERS, "Revoke previously assigned partitions {}", ("partitions",)),
     Message("lost", _LISTENERS, "Lost previously assigned partitions {}", ("partitions",)),
     Message("added", _LISTENERS, "Adding newly assigned partitions: {}", ("partitions",)),
+    # before 2.4
+    Message("revoked", _CONSUMER, "Revoking previously assigned partitions [{}]", ("partitions",)),
+    Message("added", _CONSUMER, "Setting newly assigned partitions [{}]", ("partitions",)),
 )
 
 _OF_CONSUMER = re.compile(

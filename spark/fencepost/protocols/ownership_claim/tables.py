@@ -136,6 +136,7 @@ OWNERSHIP_CLAIMS = Table(
         "assigned_to_another": "boolean",
         "assigned_to": "string",  # to this member if it is one of several, else to another; null for nobody
         "unread_reason": "string",  # why the subscription could not be read
+        "was_assigned_unknown": "string",  # why was_assigned is null (fencepost/reasons.py)
         "record_offset": "bigint",
         **_LAST,
         **INTERVAL,

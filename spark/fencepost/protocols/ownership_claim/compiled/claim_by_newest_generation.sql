@@ -55,7 +55,13 @@ WITH frame AS (
     cluster,
     claim_id,
     COUNT(*) AS states,
-    CASE WHEN COUNT(*) = COUNT(c1) AND MIN(c1) = MAX(c1) THEN MIN(c1) END AS verdict
+    CASE WHEN COUNT(*) = COUNT(c1) AND MIN(c1) = MAX(c1) THEN MIN(c1) END AS verdict,
+    MIN(
+      CASE
+        WHEN c1 IS NULL
+        THEN CASE WHEN `c.greatestClaimedGeneration` IS NULL OR `c.greatestClaimOfOthers` IS NULL THEN 'unread' END
+      END
+    ) AS reason
   FROM judged
   GROUP BY
     cluster,
@@ -65,7 +71,10 @@ SELECT
   cluster,
   claim_id AS subject,
   agreed.verdict AS outcome,
-  CASE WHEN agreed.verdict IS NULL THEN 'unread' END AS reason
+  CASE
+    WHEN agreed.verdict IS NULL
+    THEN COALESCE(agreed.reason, ownership_claims.was_assigned_unknown, 'unread')
+  END AS reason
 FROM silver.ownership_claims AS ownership_claims
 FULL OUTER JOIN agreed
   USING (cluster, claim_id)

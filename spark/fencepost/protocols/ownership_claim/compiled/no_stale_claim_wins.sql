@@ -73,7 +73,13 @@ WITH frame AS (
       WHEN BOOL_AND(COALESCE(NOT verdict, FALSE))
       THEN FALSE
     END AS verdict,
-    BOOL_AND(exercised) AS exercised
+    BOOL_AND(exercised) AS exercised,
+    MIN(
+      CASE
+        WHEN verdict IS NULL
+        THEN CASE WHEN `c.greatestClaimOfOthers` IS NULL OR `c.assignedToSelf` IS NULL THEN 'unread' END
+      END
+    ) AS reason
   FROM weighed
   GROUP BY
     cluster,
@@ -101,7 +107,10 @@ SELECT
   agreed.verdict,
   COALESCE(agreed.exercised, FALSE) AS exercised,
   CASE WHEN NOT agreed.verdict THEN agreed.first_state.`failed_conjunct` END AS failed_conjunct,
-  CASE WHEN agreed.verdict IS NULL THEN 'unread' END AS reason,
+  CASE
+    WHEN agreed.verdict IS NULL
+    THEN COALESCE(agreed.reason, ownership_claims.was_assigned_unknown, 'unread')
+  END AS reason,
   CASE
     WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict, FALSE)
     THEN TO_JSON(

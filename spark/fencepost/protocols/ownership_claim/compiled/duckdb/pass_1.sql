@@ -80,7 +80,14 @@ WITH frame AS (
     claim_id,
     COUNT(*) AS states,
     CASE WHEN COUNT(*) = COUNT(c1_1) AND MIN(c1_1) = MAX(c1_1) THEN MIN(c1_1) END AS verdict_1,
-    CASE WHEN COUNT(*) = COUNT(c1_2) AND MIN(c1_2) = MAX(c1_2) THEN MIN(c1_2) END AS verdict_2
+    CASE WHEN COUNT(*) = COUNT(c1_2) AND MIN(c1_2) = MAX(c1_2) THEN MIN(c1_2) END AS verdict_2,
+    MIN(CASE WHEN c1_1 IS NULL THEN CASE WHEN "c.greatestClaimOfOthers" IS NULL THEN 'unread' END END) AS reason_1,
+    MIN(
+      CASE
+        WHEN c1_2 IS NULL
+        THEN CASE WHEN "c.greatestClaimedGeneration" IS NULL OR "c.greatestClaimOfOthers" IS NULL THEN 'unread' END
+      END
+    ) AS reason_2
   FROM judged
   GROUP BY
     cluster,
@@ -102,8 +109,14 @@ FROM (
       cluster,
       claim_id AS subject,
       [
-        {'definition': 'claim_by_generation', 'outcome': agreed.verdict_1, 'reason': CASE WHEN agreed.verdict_1 IS NULL THEN 'unread' END},
-        {'definition': 'claim_by_newest_generation', 'outcome': agreed.verdict_2, 'reason': CASE WHEN agreed.verdict_2 IS NULL THEN 'unread' END}
+        {'definition': 'claim_by_generation', 'outcome': agreed.verdict_1, 'reason': CASE
+          WHEN agreed.verdict_1 IS NULL
+          THEN COALESCE(agreed.reason_1, ownership_claims.was_assigned_unknown, 'unread')
+        END},
+        {'definition': 'claim_by_newest_generation', 'outcome': agreed.verdict_2, 'reason': CASE
+          WHEN agreed.verdict_2 IS NULL
+          THEN COALESCE(agreed.reason_2, ownership_claims.was_assigned_unknown, 'unread')
+        END}
       ] AS rows_
     FROM silver.ownership_claims AS ownership_claims
     FULL OUTER JOIN agreed

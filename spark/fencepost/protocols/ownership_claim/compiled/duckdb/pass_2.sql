@@ -80,13 +80,21 @@ WITH frame AS (
     {'group_id': group_id, 'life': life, 'failed_conjunct_1': failed_conjunct_1, 'failed_conjunct_2': failed_conjunct_2, 'failed_conjunct_3': failed_conjunct_3, 'failed_conjunct_4': failed_conjunct_4, 'c.held': "c.held", 'c.claimedGeneration': "c.claimedGeneration", 'c.greatestClaimOfOthers': "c.greatestClaimOfOthers", 'c.assignedToSelf': "c.assignedToSelf", 'c.assignedToAnother': "c.assignedToAnother", 'c.wasAssigned': "c.wasAssigned"} AS first_state,
     CASE WHEN COALESCE(verdict_1, FALSE) THEN TRUE WHEN COALESCE(NOT verdict_1, FALSE) THEN FALSE END AS verdict_1,
     exercised_1 AS exercised_1,
+    CASE WHEN verdict_1 IS NULL THEN CASE WHEN "c.greatestClaimOfOthers" IS NULL THEN 'unread' END END AS reason_1,
     CASE WHEN COALESCE(verdict_2, FALSE) THEN TRUE WHEN COALESCE(NOT verdict_2, FALSE) THEN FALSE END AS verdict_2,
     exercised_2 AS exercised_2,
+    CASE
+      WHEN verdict_2 IS NULL
+      THEN CASE WHEN "c.greatestClaimOfOthers" IS NULL OR "c.assignedToSelf" IS NULL THEN 'unread' END
+    END AS reason_2,
     CASE WHEN COALESCE(verdict_3, FALSE) THEN TRUE WHEN COALESCE(NOT verdict_3, FALSE) THEN FALSE END AS verdict_3,
     exercised_3 AS exercised_3,
+    CASE
+      WHEN verdict_3 IS NULL
+      THEN CASE WHEN "c.greatestClaimOfOthers" IS NULL OR "c.assignedToAnother" IS NULL THEN 'unread' END
+    END AS reason_3,
     CASE WHEN COALESCE(verdict_4, FALSE) THEN TRUE WHEN COALESCE(NOT verdict_4, FALSE) THEN FALSE END AS verdict_4,
-    exercised_4 AS exercised_4,
-    CASE WHEN verdict_4 IS NULL THEN CASE WHEN "c.wasAssigned" IS NULL THEN 'not_captured' END END AS reason_4
+    exercised_4 AS exercised_4
   FROM weighed
   WHERE
     NOT EXISTS(
@@ -116,6 +124,7 @@ WITH frame AS (
       THEN FALSE
     END AS verdict_1,
     BOOL_AND(exercised_1) AS exercised_1,
+    MIN(CASE WHEN verdict_1 IS NULL THEN CASE WHEN "c.greatestClaimOfOthers" IS NULL THEN 'unread' END END) AS reason_1,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_2, FALSE))
       THEN TRUE
@@ -123,6 +132,12 @@ WITH frame AS (
       THEN FALSE
     END AS verdict_2,
     BOOL_AND(exercised_2) AS exercised_2,
+    MIN(
+      CASE
+        WHEN verdict_2 IS NULL
+        THEN CASE WHEN "c.greatestClaimOfOthers" IS NULL OR "c.assignedToSelf" IS NULL THEN 'unread' END
+      END
+    ) AS reason_2,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_3, FALSE))
       THEN TRUE
@@ -130,14 +145,19 @@ WITH frame AS (
       THEN FALSE
     END AS verdict_3,
     BOOL_AND(exercised_3) AS exercised_3,
+    MIN(
+      CASE
+        WHEN verdict_3 IS NULL
+        THEN CASE WHEN "c.greatestClaimOfOthers" IS NULL OR "c.assignedToAnother" IS NULL THEN 'unread' END
+      END
+    ) AS reason_3,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_4, FALSE))
       THEN TRUE
       WHEN BOOL_AND(COALESCE(NOT verdict_4, FALSE))
       THEN FALSE
     END AS verdict_4,
-    BOOL_AND(exercised_4) AS exercised_4,
-    MIN(CASE WHEN verdict_4 IS NULL THEN CASE WHEN "c.wasAssigned" IS NULL THEN 'not_captured' END END) AS reason_4
+    BOOL_AND(exercised_4) AS exercised_4
   FROM weighed
   WHERE
     EXISTS(
@@ -235,7 +255,10 @@ FROM (
         ) AS TEXT)
       END AS evidence,
       [
-        {'definition': 'no_two_valid_claims', 'verdict': agreed.verdict_1, 'exercised': COALESCE(agreed.exercised_1, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_1 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_1') END, 'reason': CASE WHEN agreed.verdict_1 IS NULL THEN 'unread' END, 'observed': CASE
+        {'definition': 'no_two_valid_claims', 'verdict': agreed.verdict_1, 'exercised': COALESCE(agreed.exercised_1, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_1 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_1') END, 'reason': CASE
+          WHEN agreed.verdict_1 IS NULL
+          THEN COALESCE(agreed.reason_1, ownership_claims.was_assigned_unknown, 'unread')
+        END, 'observed': CASE
           WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_1, FALSE)
           THEN CAST(JSON_OBJECT(
             'c.held',
@@ -246,7 +269,10 @@ FROM (
             STRUCT_EXTRACT(agreed.first_state, 'c.greatestClaimOfOthers')
           ) AS TEXT)
         END},
-        {'definition': 'no_stale_claim_wins', 'verdict': agreed.verdict_2, 'exercised': COALESCE(agreed.exercised_2, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_2 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_2') END, 'reason': CASE WHEN agreed.verdict_2 IS NULL THEN 'unread' END, 'observed': CASE
+        {'definition': 'no_stale_claim_wins', 'verdict': agreed.verdict_2, 'exercised': COALESCE(agreed.exercised_2, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_2 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_2') END, 'reason': CASE
+          WHEN agreed.verdict_2 IS NULL
+          THEN COALESCE(agreed.reason_2, ownership_claims.was_assigned_unknown, 'unread')
+        END, 'observed': CASE
           WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_2, FALSE)
           THEN CAST(JSON_OBJECT(
             'c.held',
@@ -259,7 +285,10 @@ FROM (
             STRUCT_EXTRACT(agreed.first_state, 'c.assignedToSelf')
           ) AS TEXT)
         END},
-        {'definition': 'no_handover_before_revocation', 'verdict': agreed.verdict_3, 'exercised': COALESCE(agreed.exercised_3, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_3 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_3') END, 'reason': CASE WHEN agreed.verdict_3 IS NULL THEN 'unread' END, 'observed': CASE
+        {'definition': 'no_handover_before_revocation', 'verdict': agreed.verdict_3, 'exercised': COALESCE(agreed.exercised_3, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_3 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_3') END, 'reason': CASE
+          WHEN agreed.verdict_3 IS NULL
+          THEN COALESCE(agreed.reason_3, ownership_claims.was_assigned_unknown, 'unread')
+        END, 'observed': CASE
           WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_3, FALSE)
           THEN CAST(JSON_OBJECT(
             'c.held',
@@ -272,7 +301,7 @@ FROM (
             STRUCT_EXTRACT(agreed.first_state, 'c.assignedToAnother')
           ) AS TEXT)
         END},
-        {'definition': 'claim_was_assigned', 'verdict': agreed.verdict_4, 'exercised': COALESCE(agreed.exercised_4, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_4 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_4') END, 'reason': CASE WHEN agreed.verdict_4 IS NULL THEN COALESCE(agreed.reason_4, 'unread') END, 'observed': CASE
+        {'definition': 'claim_was_assigned', 'verdict': agreed.verdict_4, 'exercised': COALESCE(agreed.exercised_4, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_4 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_4') END, 'reason': CASE WHEN agreed.verdict_4 IS NULL THEN COALESCE(ownership_claims.was_assigned_unknown, 'unread') END, 'observed': CASE
           WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_4, FALSE)
           THEN CAST(JSON_OBJECT(
             'c.held',
