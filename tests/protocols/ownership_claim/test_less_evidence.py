@@ -25,7 +25,7 @@ NOT_STATE = {
     # null if there was no owner, and if it is not known
     "previous_owner",
     # why something is unknown
-    "unknown_reason", "unknown_detail",
+    "unknown_reason", "unknown_detail", "was_assigned_unknown",
 }  # fmt: skip
 
 Rows = Mapping[str, list[Mapping[str, Any]]]
