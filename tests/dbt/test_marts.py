@@ -443,9 +443,7 @@ def test_a_failing_node_is_named(filled: tuple[SparkSession, Settings], built: o
     commits = next(table for table in protocols.tables() if table.name == "silver.offset_commits")
     again = lake.scan(catalog, commits, tuple(commits.stored), [{"commit_id": "own"}])
     lake.append(catalog, commits, again)
-    with pytest.raises(
-        marts.MartsError, match=r"fct_offset_commits_sound: commit_id occurs twice \(1 row\)"
-    ):
+    with pytest.raises(marts.MartsError, match=r"fct_offset_commits_sound: commit_id occurs twice \(1 row\)"):
         marts.build(settings, catalog, lambda **_: session)
     now = catalog.load_table("marts.fct_fencing_events").metadata.current_snapshot_id
     assert now == mart, "what rests on it is not built"
