@@ -118,8 +118,8 @@ def capture(
     later = {each.origin for each in waiting}
     plan.sources = [each for each in plan.sources if each.origin not in later]
     size = sum(source.end - source.start for source in plan.sources)
-    hold = "holds" if len(plan.sources) == 1 else "hold"
-    report(f"{counted(len(plan.sources), 'file')} {hold} something new ({size / 1e6:.1f} MB)")
+    hold = counted(len(plan.sources), "file holds", "files hold")
+    report(f"{hold} something new ({size / 1e6:.1f} MB)")
     added = dict.fromkeys((table.name for kind in readers.kinds().values() for table in kind.tables), 0)
     notes = Notes(settings, catalog, plan, run_id, now)
     targets = [_target(kind, table, some) for kind, some in _of_kinds(plan) for table in kind.tables]
@@ -144,8 +144,8 @@ def capture(
     for target in targets:
         report(f"{target.table.name}: {counted(added[target.table.name], 'new row')}")
     if notes.too_late:
-        of = "line or batch was" if notes.too_late == 1 else "lines and batches were"
-        report(f"{notes.too_late:,} {of} left out: the evidence of their time was deleted before")
+        left_out = counted(notes.too_late, "line or batch was", "lines and batches were")
+        report(f"{left_out} left out: the evidence of their time was deleted before")
     note_log_ends(catalog, settings.clusters, run_id, now)
     for table in captured():
         lake.compact_files(catalog, table)

@@ -40,6 +40,6 @@ def last_audit_checks(reader: Reader, settings: Settings) -> Iterator[Check]:
             {reason: count for (name, reason), count in unknown.items() if name == cluster.name}
         )
         for reason, count in reasons.most_common(_SHOWN):
-            are = "is" if count == 1 else "are"
-            says = f"{counted(count, 'verdict')} {are} unknown ({reason}). {REASONS[reason].means}"
+            verdicts = counted(count, "verdict is", "verdicts are")
+            says = f"{verdicts} unknown ({reason}). {REASONS[reason].means}"
             yield Check(of, Mark.NOTE, says, REASONS[reason].settles)

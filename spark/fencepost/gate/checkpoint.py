@@ -136,7 +136,7 @@ def _run(context: Any, coverage: pd.DataFrame, suites: list[Any], *, rows_in_res
         )
     )
     # pandas makes a Series of each column whenever a condition chooses rows, which is often
-    needed = {*_ROW, *_words_of_conditions(suites)}.intersection(coverage.columns)
+    needed = {*_ROW, *_words_of_arguments(suites)}.intersection(coverage.columns)
     outcome = checkpoint.run(batch_parameters={"dataframe": coverage[sorted(needed)]})
     for result in outcome.run_results.values():
         for each in result.results:
@@ -145,7 +145,7 @@ def _run(context: Any, coverage: pd.DataFrame, suites: list[Any], *, rows_in_res
     return list(outcome.run_results.values())
 
 
-def _words_of_conditions(suites: Iterable[Any]) -> set[str]:
+def _words_of_arguments(suites: Iterable[Any]) -> set[str]:
     """All words in the arguments of expectations: the names of the columns that they read, and others."""
     return {
         word

@@ -153,9 +153,8 @@ def _not_critical(alert: Alert) -> list[str]:
         if names:
             lines += wrapped(f"{severity.capitalize()}: {', '.join(names)}", "", "  ")
     if result.incidents.get("ongoing"):
-        ongoing = result.incidents["ongoing"]
-        goes_on = "was reported before, and goes on" if ongoing == 1 else "were reported before, and go on"
-        lines.append(f"{counted(ongoing, 'incident')} {goes_on}.")
+        go_on = ("incident was reported before, and goes on", "incidents were reported before, and go on")
+        lines.append(f"{counted(result.incidents['ongoing'], *go_on)}.")
     return [
         *lines,
         f"All that was found: {command(alert.settings, 'report')}",

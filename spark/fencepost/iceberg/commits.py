@@ -138,10 +138,8 @@ def compact_files(table: IcebergTable) -> None:
     if not mergeable:
         return
     arrow_scan = ArrowScan(table.metadata, table.io, table.schema(), _EVERYTHING)
-    with suppress(CommitFailedException, ValidationException), Change(table) as change:
-        files = Rewrite(change, Listing(table), **{SAME_ROWS: "true"})
-        groups = _groups_of(mergeable)
-        _exchange(change, files, [task.file for task in mergeable], map(arrow_scan.to_table, groups))
+    pieces = map(arrow_scan.to_table, _groups_of(mergeable))
+    _rewrite(Listing(table), [task.file for task in mergeable], pieces, SAME_ROWS)
 
 
 def forget(listing: Listing, old_files: Sequence[DataFile], pieces: Iterable[pa.Table]) -> None:
@@ -149,8 +147,15 @@ def forget(listing: Listing, old_files: Sequence[DataFile], pieces: Iterable[pa.
     ``pieces``, in one commit. ``added`` sees no change in it. If another process removes one of the files
     meanwhile, all stay.
     """
+    _rewrite(listing, old_files, pieces, READ_ROWS)
+
+
+def _rewrite(listing: Listing, old_files: Sequence[DataFile], pieces: Iterable[pa.Table], says: str) -> None:
+    """Replace files, unless another process removes one of them meanwhile; ``says``: the property that says
+    what that means for readers.
+    """
     with suppress(CommitFailedException, ValidationException), Change(listing.table) as change:
-        _exchange(change, Rewrite(change, listing, **{READ_ROWS: "true"}), old_files, pieces)
+        _exchange(change, Rewrite(change, listing, **{says: "true"}), old_files, pieces)
 
 
 def _groups_of(tasks: Sequence[FileScanTask]) -> Iterator[list[FileScanTask]]:

@@ -138,9 +138,8 @@ class LogRows:
         if end is None or start > end or not self._log.is_unbroken():
             return False
         known = [run for run in self._runs if run.leader_epoch >= 0]
-        older, newer = (
-            [run for run in known if (run.leader_epoch < epoch) == is_older] for is_older in (True, False)
-        )
+        older = [run for run in known if run.leader_epoch < epoch]
+        newer = [run for run in known if run.leader_epoch > epoch]
         is_between = all(run.ends <= start for run in older) and all(run.begins >= start for run in newer)
         return is_between and (start == end or len(newer) > 0)
 

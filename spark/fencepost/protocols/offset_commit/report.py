@@ -143,11 +143,10 @@ def _unlogged_lines(unlogged: Row | None) -> list[str]:
         return []
     several = unlogged["brokers"] > 1
     whose = f"{unlogged['brokers']} brokers" if several else f"broker {unlogged['broker_id']}"
-    commits = counted(unlogged["commits"], "commit")
-    were = "that was" if unlogged["commits"] == 1 else "that were"
+    commits = counted(unlogged["commits"], "commit that was", "commits that were")
     text = (
         f"Lines are missing in the request logs of {whose}: there is none of {commits} "
-        f"{were} stored from {time_of(unlogged['first_at'])} to {time_of(unlogged['last_at'])}, although "
+        f"stored from {time_of(unlogged['first_at'])} to {time_of(unlogged['last_at'])}, although "
         "there are earlier and later ones. Nothing that rests on request logs counts as holding. "
         f"All of them: {UNLOGGED}."
     )

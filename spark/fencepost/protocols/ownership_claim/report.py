@@ -124,8 +124,8 @@ class Rebalances:
         if unowned is not None:
             longest = unowned["longest_ms"]
             longest_text = f", up to {longest / 1000:.1f} s" if longest is not None else ""
-            have = "has" if unowned["open"] == 1 else "have"
-            still = f"; {unowned['open']} still {have} none" if unowned["open"] else ""
+            have = counted(unowned["open"], "still has", "still have")
+            still = f"; {have} none" if unowned["open"] else ""
             yield f"Partitions had no owner {counted(unowned['times'], 'time')}{longest_text}{still}."
 
     def _stale_joins(self, cluster: str) -> Iterator[str]:

@@ -44,6 +44,7 @@ CAUSES = {
     None: "an unknown cause",
 }
 """Who moved the epoch past a victim's, in words."""
+_BACK = "back what read_committed consumers see"
 
 _ENDS = f"""
 SELECT cluster, count(*) AS `all`, count_if(outcome = 'committed') AS committed,
@@ -131,8 +132,8 @@ class Producers:
         lines = [line for text in sentences for line in textwrap.wrap(text, WIDTH)]
         remedies = [row["remedy"] for row in self._dangling if row["cluster"] == cluster]
         if remedies:
-            dangling = counted(len(remedies), "dangling transaction")
-            lines.append(f"{dangling} {_hold(len(remedies))}; the oldest:")
+            hold_back = counted(len(remedies), "dangling transaction holds", "dangling transactions hold")
+            lines.append(f"{hold_back} {_BACK}; the oldest:")
             lines.append(f"    {remedies[0]}")
         return ["", *lines] if lines else []
 
@@ -162,8 +163,8 @@ class Producers:
             return []
         words = ", ".join(f"{row['times']:,} by {CAUSES.get(row['cause'], row['cause'])}" for row in causes)
         requests = sum(row["times"] for row in causes)
-        of = "request of a fenced producer was" if requests == 1 else "requests of fenced producers were"
-        return [f"{requests:,} {of} refused: {words}."]
+        refused = counted(requests, "request of a fenced producer was", "requests of fenced producers were")
+        return [f"{refused} refused: {words}."]
 
     def _bumps(self, cluster: str) -> list[str]:
         counts = self._bumped.get(cluster)
@@ -185,15 +186,15 @@ class Producers:
         if counts["expired"]:
             sentences.append(f"{counted(counts['expired'], 'transactional id')} expired.")
         if counts["deleted"]:
-            lost = "was lost with its" if counts["deleted"] == 1 else "were lost with their"
-            ids = counted(counts["deleted"], "transactional id")
-            sentences.append(f"{ids} {lost} coordinator's log.")
+            lost = ("transactional id was lost with its", "transactional ids were lost with their")
+            sentences.append(f"{counted(counts['deleted'], *lost)} coordinator's log.")
         if counts["contended"]:
             named = printable(counts["transactional_id"])
-            are, turns = "is" if counts["contended"] == 1 else "are", counted(counts["turns"], "time")
+            ids = counted(counts["contended"], "transactional id is", "transactional ids are")
+            turns = counted(counts["turns"], "time")
             sentences.append(
-                f"{counted(counts['contended'], 'transactional id')} {are} taken by clients from each other "
-                f"in turn. Most often {named}: {turns} by {printable(counts['contenders'])}."
+                f"{ids} taken by clients from each other in turn. Most often {named}: {turns} by "
+                f"{printable(counts['contenders'])}."
             )
         return sentences
 
@@ -203,8 +204,7 @@ class Producers:
             return []
         words = ", ".join(f"{row['times']:,} {REASONS[row['reason']]}" for row in reasons)
         batches = sum(row["times"] for row in reasons)
-        were = "was" if batches == 1 else "were"
-        return [f"{counted(batches, 'batch', 'batches')} {were} refused: {words}."]
+        return [f"{counted(batches, 'batch was', 'batches were')} refused: {words}."]
 
     def _waited(self, cluster: str) -> list[str]:
         sentences = []
@@ -233,11 +233,8 @@ class Producers:
         counts = self._held.get(cluster)
         if counts is None:
             return []
+        hold = counted(counts["held"], "partition holds", "partitions hold")
         return [
-            f"{counted(counts['held'], 'partition')} {_hold(counts['held'])}: {counts['yes']} may be "
-            f"aborted, {counts['no']} not, and of {counts['unknown']} that is not known ({STABLE})."
+            f"{hold} {_BACK}: {counts['yes']} may be aborted, "
+            f"{counts['no']} not, and of {counts['unknown']} that is not known ({STABLE})."
         ]
-
-
-def _hold(number: int) -> str:
-    return f"{'holds' if number == 1 else 'hold'} back what read_committed consumers see"
