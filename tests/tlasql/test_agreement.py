@@ -25,6 +25,7 @@ from tlasql_traces import Tables, stored_traces
 from tlasql import CompiledModule
 from tlasql.commands.data import Data
 
+pytestmark = pytest.mark.diff
 TRACES = Path(__file__).resolve().parents[2] / "spec" / "offset_commit" / "traces"
 RANDOM_TRACES, LENGTH, REMOVALS = 150, 6, 3
 

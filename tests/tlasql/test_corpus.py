@@ -1,5 +1,5 @@
 """TLC, the evaluator, DuckDB and Spark give every definition of the corpus the same verdict in every state
-and step; ``make diff`` compares three million verdicts.
+and step; ``make diff`` compares four million verdicts.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from tlasql_corpus import (
 )
 from tlasql_oracles import Verdicts, by_evaluator, by_tlc
 
+pytestmark = pytest.mark.diff
 TRACES, LENGTH = 26, 10
 HOLED, BATCH = 60, 120
 

@@ -30,6 +30,7 @@ from tlasql_oracles import Verdicts, evaluated
 from tlasql.lang.ir import Expr, Literal, Op, Quantified, children, rebuild, text
 from tlasql.lang.types import INT
 
+pytestmark = pytest.mark.diff
 TRACES, LENGTH, HOLED, SAMPLE, KILLED = 40, 10, 600, 6, 0.95
 _OPERATORS = {
     "/\\": "\\/", "\\/": "/\\", "=>": "<=>", "<=>": "=>", "<": "<=", "<=": "<", ">": ">=", ">=": ">",
