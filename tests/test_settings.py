@@ -231,6 +231,16 @@ def test_all_of_history_may_be_one_chapter(tmp_path: Path) -> None:
     assert settings.load(write(tmp_path, CLUSTER + "[audit]\nchapter = '6h'")).chapter_ms == 21_600_000
 
 
+def test_days_are_united_where_no_length_is_given_and_not_beside_a_short_window(tmp_path: Path) -> None:
+    def longest(audit: str) -> int | None:
+        return settings.load(write(tmp_path, f"{CLUSTER}[audit]\n{audit}")).longest_chapter_ms
+
+    day_ms = 86_400_000
+    assert longest("") == longest("window = '30w'") == 8 * day_ms
+    assert longest("window = '16d'\nkeep_evidence = '90d'") == 2 * day_ms
+    assert longest("chapter = '1d'") is longest("chapter = 'all'") is None
+
+
 def test_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     of_replica = GOOD.replace('name = "shop"', 'name = "shop-${POD}"\nhost = "${POD}"')
     monkeypatch.setenv("POD", "7f9c")

@@ -81,6 +81,7 @@ class Audit:
         return replace(
             settings,
             chapter_ms=self.chapter_ms,
+            longest_chapter_ms=None,
             window_ms=self.window_ms,
             keep_evidence_ms=self.keep_evidence_ms,
             clusters=tuple(each for each in settings.clusters if each.name in names),

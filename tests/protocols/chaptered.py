@@ -64,7 +64,7 @@ class Audit(NamedTuple):
     def rebuilt(self, chapter_ms: int | None, protocol: str | None = None) -> dict[str, Counter[Row]]:
         """The rows of each table, cut into chapters of this length, each as often as it is there."""
         names = self.protocols if protocol is None else [protocol]
-        settings = dataclasses.replace(self.settings, chapter_ms=chapter_ms)
+        settings = dataclasses.replace(self.settings, chapter_ms=chapter_ms, longest_chapter_ms=None)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(run, "protocols", lambda: [each for each in protocols() if each.name in names])
             run.rebuild(settings, self.catalog, lambda size, what: TaskEngine(self.catalog))

@@ -134,7 +134,9 @@ def deleted(captures: Path, tmp_path_factory: pytest.TempPathFactory, patch: pyt
     home = tmp_path_factory.mktemp("expiry")
     logs = shutil.copytree(captures / NAME, home / "logs")
     own = Lake(str(home / "warehouse"), f"sqlite:///{home / 'catalog.db'}")
-    settings = replace(load(logs / "fencepost.toml"), lake=own, chapter_ms=CHAPTER_MS)
+    settings = replace(
+        load(logs / "fencepost.toml"), lake=own, chapter_ms=CHAPTER_MS, longest_chapter_ms=None
+    )
     site = Site(logs, settings, ensure(own))
     site.capture()
     site.audit(None)

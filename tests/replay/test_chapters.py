@@ -110,22 +110,49 @@ def test_a_day_with_many_lines_is_divided(planned: Planned, monkeypatch: pytest.
     assert planned("less busy", [[*quiet, *morning, *evening]]) == [0, TODAY + 2]
 
 
+def test_days_with_few_lines_are_one_chapter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two, four or eight of them, from a multiple of as many on; the first chapter has at least so many."""
+    monkeypatch.setattr(chapters, "FEW_LINES", 8)
+    begin = 16 * 1_000
+
+    def planned(lines_of_days: Sequence[int], longest: int | None) -> list[int]:
+        lines = {(begin + day) * DAY_MS: lines for day, lines in enumerate(lines_of_days) if lines}
+        found = begins(lines, DAY_MS, longest and longest * DAY_MS)
+        return [each // DAY_MS - begin for each in found[1:]]
+
+    quiet = [1] * 32
+    assert planned(quiet, None) == list(range(2, 32))
+    assert planned(quiet, 8) == planned(quiet, 15) == [16, 24]
+    assert planned(quiet, 3) == list(range(4, 32, 2))
+    assert planned([*quiet[:24], *[2] * 8], 8) == [16, 24, 28]
+    assert planned([*quiet[:24], 1, 1, 9, 1, 1, 1], 8) == [16, 24, 26, 27, 28]
+
+
 _PART_MS = chapters.shortest(DAY_MS)
 
 
 @given(
-    st.dictionaries(st.integers(0, 40).map(lambda each: each * _PART_MS), st.integers(1, 9), min_size=1),
+    st.dictionaries(st.integers(0, 80).map(lambda each: each * _PART_MS), st.integers(1, 9), min_size=1),
     st.integers(0, 40),
+    st.integers(0, 40),
+    st.sampled_from([1, 2, 8]),
 )
-def test_a_chapter_has_few_lines_or_is_short(lines: Mapping[int, int], most: int) -> None:
-    """But for the first one, which may be twice as long. Lines of a new day leave earlier chapters alone."""
-    today = max(lines) // DAY_MS * DAY_MS
+def test_a_chapter_has_few_lines_or_is_short(
+    lines: Mapping[int, int], most: int, few: int, days: int
+) -> None:
+    """But for the first one, which may be twice as long. Lines of a new day leave the chapters alone that end
+    before what may be one chapter with it.
+    """
+    today = max(lines) // (days * DAY_MS) * (days * DAY_MS)
     earlier = {begin: number for begin, number in lines.items() if begin < today}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(chapters, "MOST_LINES", most)
-        planned, planned_before = begins(lines, DAY_MS), begins(earlier, DAY_MS)
+        patch.setattr(chapters, "FEW_LINES", few)
+        planned, planned_before = (begins(each, DAY_MS, days * DAY_MS) for each in (lines, earlier))
     for begin, until in pairwise([*planned[1:], max(lines) + 1]):
         inside = [each for each in lines if begin <= each < until]
         assert inside
-        assert sum(lines[each] for each in inside) <= most or max(inside) < begin + _PART_MS
+        number = sum(lines[each] for each in inside)
+        is_day = begin // DAY_MS == max(inside) // DAY_MS
+        assert number <= (most if is_day else few) or max(inside) < begin + _PART_MS
     assert planned_before == [each for each in planned if each < today or each == chapters.FIRST]

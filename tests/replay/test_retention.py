@@ -83,6 +83,7 @@ def site(captures: Path, tmp_path_factory: pytest.TempPathFactory) -> Site:
         lake=Lake(str(home / "warehouse"), f"sqlite:///{home / 'catalog.db'}"),
         clusters=tuple(cluster for each in loaded for cluster in each.clusters),
         chapter_ms=CHAPTER_MS,
+        longest_chapter_ms=None,
     )
     catalog = ensure(settings.lake)
     capture(settings, catalog, lambda size, what: TaskEngine(catalog), "run")

@@ -1,12 +1,12 @@
 """The chapters of a cluster's history: each is rebuilt separately, so that a run rebuilds only what changed.
 
 A chapter begins at a multiple of ``[audit] chapter``, by the times in the evidence, if lines of request logs
-follow there. One with many lines is divided in halves, and these again. So the same evidence has the same
-chapters, in whatever order and in how many runs it was captured. A chapter reads what was written from some
-time before its begin until some time after its end (OVERLAP_MS), and begins with compacted logs of
-coordinators. Of the rows rebuilt from that it keeps those that ended in the chapter; the last chapter also
-keeps those that go on. So a chapter and all later ones together have the rows that were true at its begin or
-later.
+follow there. One with many lines is divided in halves, and these again; where few lines follow, up to eight
+are one. So the same evidence has the same chapters, in whatever order and in how many runs it was captured. A
+chapter reads what was written from some time before its begin until some time after its end (OVERLAP_MS), and
+begins with compacted logs of coordinators. Of the rows rebuilt from that it keeps those that ended in the
+chapter; the last chapter also keeps those that go on. So a chapter and all later ones together have the rows
+that were true at its begin or later.
 """
 
 from __future__ import annotations
@@ -29,6 +29,11 @@ evidence it has.
 
 MOST_LINES = 100_000
 """A chapter with more lines is divided: while its lines come in, each run rebuilds it."""
+
+FEW_LINES = 8_000
+"""A chapter that is longer than ``[audit] chapter`` has at most so many: to rebuild and to judge them takes
+about as long as every later run takes for the files of a dozen chapters.
+"""
 
 SHORTEST_MS = 6 * 3_600_000
 """No chapter is divided into shorter ones: what it reads beyond its begin and its end would cost more than is
@@ -122,14 +127,15 @@ def shortest(length_ms: int) -> int:
     return length_ms
 
 
-def begins(lines: Mapping[int, int], length_ms: int) -> list[int]:
+def begins(lines: Mapping[int, int], length_ms: int, longest_ms: int | None = None) -> list[int]:
     """When the chapters of a cluster begin; ``lines``: the begins of the parts of its history, of the
     shortest length, that have lines -> how many.
 
     A chapter begins at each multiple of ``length_ms`` that lines of request logs follow before the next
     multiple. While a chapter has more than MOST_LINES, it is divided in halves; a half without lines begins
-    no chapter. The first chapter has at least one whole length. All of history is one chapter if there are
-    no lines.
+    no chapter. Chapters up to ``longest_ms`` long (None: they are not united) are one if they have FEW_LINES
+    together. The first chapter has at least one whole length. All of history is one chapter if there are no
+    lines.
 
     Brokers date lines; dates that clients set are not used. A multiple without lines begins no chapter, so a
     clock that was wrong by years for a moment adds only one chapter. If there are more than MOST multiples,
@@ -140,24 +146,28 @@ def begins(lines: Mapping[int, int], length_ms: int) -> list[int]:
     part_ms = shortest(length_ms)
     while len({each // length_ms for each in lines}) > MOST:
         length_ms *= 2
-    divided = _divided(lines, length_ms, part_ms)
+    united_ms = length_ms
+    while 2 * united_ms <= (longest_ms or 0):
+        united_ms *= 2
+    divided = _divided(lines, united_ms, part_ms, length_ms)
     # lines seldom begin at a multiple: the first chapter also has the part before it
     begin, length = divided[0]
     second = max(FIRST, begin) + 2 * length
     return [FIRST, *(each for each, _ in divided if each >= second)]
 
 
-def _divided(lines: Mapping[int, int], length_ms: int, part_ms: int) -> list[tuple[int, int]]:
-    """The begins and the lengths of the parts of a history that have at most MOST_LINES, or are no longer
-    than ``part_ms``.
+def _divided(lines: Mapping[int, int], length_ms: int, part_ms: int, usual_ms: int) -> list[tuple[int, int]]:
+    """The begins and the lengths of the parts of a history that have at most MOST_LINES (FEW_LINES, where
+    they are longer than ``usual_ms``), or are no longer than ``part_ms``.
     """
+    most = MOST_LINES if length_ms <= usual_ms else FEW_LINES
     by_begin: dict[int, dict[int, int]] = {}
     for begin in sorted(lines):
         by_begin.setdefault(begin // length_ms * length_ms, {})[begin] = lines[begin]
     parts: list[tuple[int, int]] = []
     for begin, each in by_begin.items():
-        if length_ms > part_ms and sum(each.values()) > MOST_LINES:
-            parts += _divided(each, length_ms // 2, part_ms)
+        if length_ms > part_ms and sum(each.values()) > most:
+            parts += _divided(each, length_ms // 2, part_ms, usual_ms)
         else:
             parts.append((begin, length_ms))
     return parts

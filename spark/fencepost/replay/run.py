@@ -108,7 +108,8 @@ def _plan(catalog: Catalog, settings: Settings, borders: Borders) -> list[Chapte
         of_clusters = {name: [FIRST] for name in clusters}
     else:
         lines = line_counts(catalog, shortest(length_ms))
-        of_clusters = {name: begins(lines.get(name, {}), length_ms) for name in clusters}
+        longest_ms = settings.longest_chapter_ms
+        of_clusters = {name: begins(lines.get(name, {}), length_ms, longest_ms) for name in clusters}
     return chapters({name: {*each, borders.since_ms.get(name, FIRST)} for name, each in of_clusters.items()})
 
 

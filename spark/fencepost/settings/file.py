@@ -83,6 +83,10 @@ class _Engine(_Table):
     run_on: Annotated[RunOn | None, Expected(f"one of {', '.join(get_args(RunOn))}")] = None
 
 
+UNITED = 8
+"""So many chapters with few lines are one at most."""
+
+
 def _of_chapters(window_ms: int | None, info: ValidationInfo) -> int | None:
     if info.data.get("chapter", CHAPTER_MS) is None:
         raise mistake('keeps whole chapters, and chapter = "all" makes only one. Remove one of the two.')
@@ -119,6 +123,16 @@ class _Audit(_Table):
         BeforeValidator(as_duration),
         AfterValidator(_at_least_the_window),
     ] = None
+
+    @property
+    def longest_chapter_ms(self) -> int | None:
+        """How long a chapter with few lines may be: a window moves on by whole chapters, so they are short
+        beside it. None where the length of chapters is given.
+        """
+        if "chapter" in self.model_fields_set:
+            return None
+        longest = UNITED * CHAPTER_MS
+        return longest if self.window is None else min(longest, self.window // UNITED)
 
 
 class _Gate(_Table):
@@ -295,6 +309,7 @@ def load(path: Path | None = None) -> Settings:
         report_url=None if file.report.url is None else f"{file.report.url.rstrip('/')}/",
         metrics_file=_metrics_file(path.parent, file.metrics),
         chapter_ms=file.audit.chapter,
+        longest_chapter_ms=file.audit.longest_chapter_ms,
         window_ms=file.audit.window,
         keep_evidence_ms=file.audit.keep_evidence,
         pseudonyms=pseudonyms,

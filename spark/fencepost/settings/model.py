@@ -244,6 +244,8 @@ class Settings:
     """None: what the caller has by default, which is ``auto`` for commands and ``spark`` for the DAG."""
     chapter_ms: int | None = CHAPTER_MS
     """The length of the chapters in which a cluster's history is rebuilt; None: one chapter for all of it."""
+    longest_chapter_ms: int | None = None
+    """The length up to which chapters with few lines are one; None: they are not united."""
     window_ms: int | None = None
     """The length of history, back from a cluster's newest evidence, that is audited; None: all of it."""
     keep_evidence_ms: int | None = None
