@@ -591,6 +591,9 @@ def test_a_cluster_without_incidents_that_was_not_judged_says_so(
     asked = argparse.Namespace(cluster="added", state="over", fingerprint=None, format="text")
     assert commands.incidents(settings, asked) == 0
     assert capsys.readouterr().out == "No incident of cluster added that is over.\n"
+    with open_lake(settings) as reader:
+        said = report.unknown_by_reason(reader, ["added"])
+    assert said.splitlines()[-1] == "No audit has judged anything of it."
 
 
 def test_the_configuration_decides_severities(publish: Publish) -> None:
