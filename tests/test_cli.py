@@ -158,10 +158,19 @@ def test_what_an_audit_found_is_read_without_a_jvm(
 
     verdict_id = reported.stdout.rpartition("fencepost explain ")[2].split()[0]
     out = tmp_path / "checkout.svg"
-    told, drawn, by_duckdb = run_light(
-        ["explain", verdict_id], ["plot", "checkout", "--out", str(out)], ["sql", BY_TIME, "--format", "csv"]
+    told, short, unknown, no_incident, drawn, by_duckdb = run_light(
+        ["explain", verdict_id],
+        ["explain", verdict_id[:8]],
+        ["explain", "zz"],
+        ["incidents", verdict_id[:8]],
+        ["plot", "checkout", "--out", str(out)],
+        ["sql", BY_TIME, "--format", "csv"],
     )
     assert told.returncode == 0, told.stderr
+    assert short.stdout == told.stdout
+    assert "No verdict has an id that begins with 'zz' in marts.fct_invariant_verdicts" in unknown.stderr
+    said = f"{verdict_id[:8]} is a verdict, not an incident. Its story: fencepost explain {verdict_id[:8]}"
+    assert said in no_incident.stderr
     assert "The specification says (spec/" in told.stdout
     assert re.search(r"^  false: .+ \(spec/\w+/\w+\.tla:\d+\)$", told.stdout, re.MULTILINE), told.stdout
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,9 +23,10 @@ from fencepost.engines.key_hashes import hashes_of
 from fencepost.engines.parts import parts_of
 from fencepost.engines.scratch import Scratches
 from fencepost.engines.tasks import TaskEngine
+from fencepost.lake.whereabouts import MisplacedLakeError, misplaced
 from fencepost.opening import ensure
 from fencepost.protocols.offset_commit import tables as offset_commit
-from fencepost.settings import Settings
+from fencepost.settings import SQLITE, Settings
 from fencepost.tables import BATCHES, DECISIONS, EPISODES, PIECES, Table
 
 GROUPS = offset_commit.GROUPS
@@ -70,6 +72,26 @@ def engine(
         return TaskEngine(catalog), parts_of
     request.getfixturevalue("all_by_tasks")
     return TaskEngine(catalog, 3, backend_for(request.param), Scratches(catalog)), parts_of
+
+
+def test_a_catalog_is_not_continued_in_another_warehouse(
+    empty_lake: Callable[[], Settings], tmp_path: Path
+) -> None:
+    """Its tables would stay where they are, and new ones lie elsewhere. A link to the warehouse is it."""
+    place = empty_lake().lake
+    (tmp_path / "link").symlink_to(place.warehouse)
+    ensure(dataclasses.replace(place, warehouse=str(tmp_path / "link")))
+    moved = dataclasses.replace(place, warehouse=str(tmp_path / "new"))
+    with pytest.raises(MisplacedLakeError) as refused:
+        ensure(moved)
+    assert f"has its tables in {place.warehouse}, and the configured warehouse is {tmp_path}/new. " in str(
+        refused.value
+    )
+    assert not (tmp_path / "new").exists()
+    nothing = tmp_path / "empty.db"
+    sqlite3.connect(nothing).close()
+    assert misplaced(dataclasses.replace(moved, catalog=f"{SQLITE}{nothing}")) is None
+    assert misplaced(dataclasses.replace(moved, catalog=f"{SQLITE}{tmp_path}/none.db")) is None
 
 
 def test_a_lake_of_an_older_release_gets_the_columns_it_lacks(empty_lake: Callable[[], Settings]) -> None:

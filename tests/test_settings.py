@@ -187,6 +187,10 @@ def test_who_is_alerted(tmp_path: Path) -> None:
         (HOOK, "alerts[0]: has no address. Give exactly one of url, alertmanager, webhook, command."),
         (HOOK + "command = []", "alerts[0]: has no address."),
         (HOOK + "webhook = 'http://x'\ncommand = ['x']", "alerts[0]: has webhook and command. Give exactly"),
+        (
+            HOOK + f"url = '{SECRET}'",
+            "alerts[0].url: is no address of a service, such as slack://${SLACK_TOKEN}/",
+        ),
         (HOOK + f"url = 'slack://{SECRET}/'", "alerts[0].url: must not have its secret in the file. Put "),
         (
             HOOK + f"url = 'mailto://a:{SECRET}@x'",

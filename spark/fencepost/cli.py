@@ -49,6 +49,7 @@ _BAD_INPUT = (
     ("fencepost.jars", "SessionError"),
     ("fencepost.environment", "MissingVariableError"),
     ("fencepost.extras", "MissingExtraError"),
+    ("fencepost.lake.whereabouts", "MisplacedLakeError"),
     ("fencepost.places", "PlaceError"),
     ("fencepost.plots.reading", "PlotError"),
     ("fencepost.protocols.base", "UsageError"),
@@ -273,7 +274,9 @@ def _parser() -> argparse.ArgumentParser:
     explain = command(
         "explain", commands.explain, "tell what happened in one verdict, and where its evidence is"
     )
-    explain.add_argument("verdict_id", metavar="VERDICT_ID", help="as a report or an alert has it")
+    explain.add_argument(
+        "verdict_id", metavar="VERDICT_ID", help="as a report or an alert has it; how it begins is enough"
+    )
     explain.add_argument(
         "--confirm", action="store_true", help="have TLC check the states that the verdict is about, in Java"
     )

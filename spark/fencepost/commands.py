@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from fencepost.expiry import Expired
     from fencepost.protocols.base import Plot
     from fencepost.reading import Reader
+    from fencepost.report import Judged
 
 OK, VIOLATED, NOT_JUDGED = 0, 1, 3
 VERDICTS = "marts.fct_invariant_verdicts"
@@ -238,7 +239,7 @@ def incidents(settings: Settings, arguments: argparse.Namespace) -> int:
         else:
             print(
                 "\n".join(line for each in found for line in report.incident_lines(each))
-                or _none_of(arguments)
+                or "\n".join([_none_of(arguments), *_not_judged(report.judged(lake, settings), arguments)])
             )
     return OK
 
@@ -250,19 +251,27 @@ def _none_of(arguments: argparse.Namespace) -> str:
     return f"No incident{cluster}{state}." if state or cluster else "No incidents."
 
 
+def _not_judged(found: Judged, arguments: argparse.Namespace) -> Iterator[str]:
+    """Why a cluster without incidents may have some."""
+    for each in found.clusters:
+        if arguments.cluster in (None, each.cluster) and arguments.state in (None, "new", "ongoing"):
+            yield from (f"Not judged: cluster {printable(each.cluster)}: {why}" for why in each.not_judged)
+
+
 def explain(settings: Settings, arguments: argparse.Namespace) -> int:
     """Print the story of one verdict."""
     from fencepost import report
     from fencepost.page.addresses import incident_page
 
     with _reading(settings) as lake:
-        print(report.explain(lake, settings, arguments.verdict_id))
-        for fingerprint in report.incidents_of(lake, arguments.verdict_id):
+        verdict = report.verdict(lake, settings, arguments.verdict_id)
+        print(report.explain(lake, settings, verdict["verdict_id"]))
+        for fingerprint in report.incidents_of(lake, verdict["verdict_id"]):
             _print_page(incident_page(settings, fingerprint))
         if arguments.confirm:
             from fencepost.confirm import confirmation
 
-            print(f"\n{confirmation(lake, report.verdict(lake, settings, arguments.verdict_id))}")
+            print(f"\n{confirmation(lake, verdict)}")
     return OK
 
 

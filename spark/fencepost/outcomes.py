@@ -191,6 +191,8 @@ def _not_told(untold: Sequence[Outcome]) -> Iterator[str]:
 
 
 def _not_judged(gating: Sequence[Outcome], nowhere: Sequence[Outcome]) -> tuple[str, ...]:
+    if not gating:
+        return ("no audit has judged anything of it",)
     if not any(each.is_judged for each in gating):
         return ("no critical invariant could be judged anywhere",)
     if not nowhere:

@@ -18,6 +18,7 @@ from tlasql.compiler.compiled import CompiledModule
 from tlasql.emit import EMITTERS, emit
 from tlasql.java.tlc import TlcError
 from tlasql.lang.errors import Location, TlaSqlError, fail
+from tlasql.lang.source import excerpt
 from tlasql.mapping.model import Schemas
 from tlasql.replay.confirm import assumptions
 from tlasql.sql.dialects import DIALECTS
@@ -34,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     0: done, nothing found. 1: generated files are stale (``compile --check``), something is violated
     (``explain``) or TLC disagrees (``diff``). 2: the input cannot be compiled or read; of ``explain`` and
-    ``diff``, nothing was found, and a definition could not be judged.
+    ``diff``, nothing was found, and something could not be judged: ``explain`` found a verdict unknown.
     """
     options = _parser().parse_args(arguments)
     try:
@@ -65,6 +66,8 @@ def _run(options: argparse.Namespace) -> int:
         raise TlaSqlError(assumed)
     for identity, reason in compiled.skipped.items():
         print(f"not compiled, as the mapping says: {identity}: {reason}")
+    for each in compiled.left:
+        print(f"{each}: not judged: {excerpt(each)} is not the name of a predicate or a step")
     if compiled.refused:
         print(TlaSqlError(compiled.refused), file=sys.stderr)
     code = int(options.run(compiled, options))

@@ -10,7 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.doctor import Check, Mark, evidence_checks, in_words, machine_checks, request_log_checks
+from fencepost.doctor import (
+    Check,
+    Mark,
+    evidence_checks,
+    in_words,
+    log_kind_checks,
+    machine_checks,
+    request_log_checks,
+)
 from fencepost.settings import load
 
 NEWEST = datetime(2026, 11, 25, 22, 16, 27, tzinfo=UTC)
@@ -102,3 +110,69 @@ def test_names_from_outside_do_not_reach_the_terminal_raw() -> None:
     said = in_words([Check("cluster \x1b[2J", Mark.WRONG, "a\nb", "\x07")])
     assert "\x1b" not in said
     assert "a\\nb" in said
+
+
+_GC = "[2026-11-25T22:00:00.001+0000][info][gc,start    ] GC(0) Pause Young (Normal)\n"
+_CONTROLLER = (
+    "[2026-11-25 22:00:00,001] INFO [QuorumController id=1] Replayed (org.apache.kafka.controller.X)\n"
+)
+_CLEANER = (
+    "[2026-11-25 22:00:00,001] INFO Cleaner 0: Building (org.apache.kafka.storage.internals.log.Cleaner)\n"
+)
+_CONSUMER = "2026-11-25 22:00:00,001 INFO [main] o.e.App - up\n" + (
+    "2026-11-25 22:00:00,002 INFO [main] org.apache.kafka.clients.consumer.KafkaConsumer - Subscribed\n"
+)
+_DISCONNECTED = (
+    "[2026-11-25 22:00:00,001] WARN Node 2 disconnected. (org.apache.kafka.clients.NetworkClient)\n"
+)
+_PLAIN = "[2026-11-25 22:00:00,001] INFO something\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "looks", "remedy"),
+    [
+        (_GC, "a log of Java's garbage collector", "no audit reads this one"),
+        (_CONTROLLER * 3, "a controller.log", "no audit reads this one"),
+        (_CLEANER, "a log-cleaner.log", "no audit reads this one"),
+        (_CONSUMER, "the log of a client", "name the log of a client below [[clusters.clients]]"),
+        (None, "a request log", "name a request log in request_logs"),
+    ],
+)
+def test_a_server_log_that_is_another_log_is_told(
+    config: Path, text: str | None, looks: str, remedy: str
+) -> None:
+    """Nothing of it would be read, and what it should say would stay unknown without a word."""
+    log = config.parent / "broker-1" / "server.log"
+    requests = (config.parent / "broker-1" / "kafka-request.log").read_text(encoding="utf-8")
+    log.write_text(requests if text is None else text, encoding="utf-8")
+    (found,) = log_kind_checks(load(config))
+    assert (found.of, found.mark) == ("cluster by-hand-4.3.1, broker 1", Mark.WRONG)
+    assert found.says == f"{log}, which server_logs names, looks like {looks}"
+    assert found.remedy == f"name a broker's server.log in server_logs; {remedy}"
+
+
+@pytest.mark.parametrize("text", ["", _PLAIN, _DISCONNECTED * 9, _CONTROLLER + _CLEANER])
+def test_what_may_be_a_server_log_is_none_of_others(config: Path, text: str) -> None:
+    """Nothing in it, or what any log of a broker may have, or logs that are one file here."""
+    log = config.parent / "broker-1" / "server.log"
+    log.write_text(text, encoding="utf-8")
+    assert list(log_kind_checks(load(config))) == []
+
+
+def test_a_server_log_named_as_others_is_told(config: Path) -> None:
+    folder = config.parent / "broker-1"
+    client = f'[[clusters.clients]]\nname = "shop"\nlogs = ["{folder}/server.log"]\n'
+    text = config.read_text(encoding="utf-8").replace("broker-1/kafka-request.log*", "broker-1/server.log")
+    config.write_text(f"{text}\n{client}", encoding="utf-8")
+    assert [(each.says, each.remedy) for each in log_kind_checks(load(config))] == [
+        (
+            f"{folder}/server.log, which {key} names, looks like a broker's server.log",
+            f"name {wanted} in {key}; name a broker's server.log in server_logs",
+        )
+        for key, wanted in (("request_logs", "a request log"), ("logs of shop", "the log of a client"))
+    ]
+
+
+def test_what_was_recorded_is_what_it_is_named(captures: Path) -> None:
+    for name in ("upgraded-3.9.2", "streams-3.9.2", "rebalances-4.3.1"):
+        assert list(log_kind_checks(load(captures / name / "fencepost.toml"))) == []

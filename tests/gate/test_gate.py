@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import datetime as dt
 import json
@@ -15,7 +16,7 @@ import pyarrow as pa
 import pytest
 import yaml
 
-from fencepost import audit_runs, lake, report, waivers
+from fencepost import audit_runs, commands, lake, report, waivers
 from fencepost.definitions import definitions
 from fencepost.doctor import Mark, last_audit_checks
 from fencepost.gate import GateError, GateFailed, notify, run_gate
@@ -320,7 +321,7 @@ def test_a_violation_counts_more_than_evidence_that_is_missing(publish: Publish)
 def test_one_blind_cluster_of_several_does_not_pass(publish: Publish) -> None:
     settings = publish()
     clusters = (*settings.clusters, Cluster("blind", (Broker(1),)))
-    with pytest.raises(GateFailed, match=r"^NOT JUDGED: cluster blind: no critical invariant"):
+    with pytest.raises(GateFailed, match=r"^NOT JUDGED: cluster blind: no audit has judged anything of it"):
         run_gate(dataclasses.replace(settings, clusters=clusters))
 
 
@@ -565,6 +566,34 @@ def test_the_doctor_names_what_was_wrong_with_the_evidence(publish: Publish) -> 
     said = [each.says for each in checks if each.mark is Mark.NOTE]
     assert "segment orders-0/7.log: missing: put it back" in said
     assert any("Set timezone = " in each for each in said)
+
+
+def test_the_doctor_names_a_cluster_that_no_audit_has_judged(publish: Publish) -> None:
+    settings = publish()
+    added = dataclasses.replace(settings.clusters[0], name="added")
+    with open_lake(settings) as reader:
+        (check,) = last_audit_checks(reader, dataclasses.replace(settings, clusters=(added,)))
+    assert (check.of, check.mark) == ("cluster added, last audit", Mark.NOTE)
+    assert (check.says, check.remedy) == ("no audit has judged it yet", "run `fencepost audit`")
+
+
+def test_a_cluster_without_incidents_that_was_not_judged_says_so(
+    publish: Publish, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No incident is no all-clear where nobody looked."""
+    settings = publish()
+    added = dataclasses.replace(settings.clusters[0], name="added")
+    settings = dataclasses.replace(settings, clusters=(*settings.clusters, added))
+    asked = argparse.Namespace(cluster="added", state=None, fingerprint=None, format="text")
+    assert commands.incidents(settings, asked) == 0
+    said = "No incident of cluster added.\nNot judged: cluster added: no audit has judged anything of it\n"
+    assert capsys.readouterr().out == said
+    asked = argparse.Namespace(cluster="added", state="over", fingerprint=None, format="text")
+    assert commands.incidents(settings, asked) == 0
+    assert capsys.readouterr().out == "No incident of cluster added that is over.\n"
+    with open_lake(settings) as reader:
+        said = report.unknown_by_reason(reader, ["added"])
+    assert said.splitlines()[-1] == "No audit has judged anything of it."
 
 
 def test_the_configuration_decides_severities(publish: Publish) -> None:

@@ -44,6 +44,16 @@ DATA = {
         ("2024-01-01 00:00:03,a,1", "yesterday,a,1"),
         "db.nodes.to_time is VARCHAR, which is no time: ",
     ),
+    "rows behind the end of coverage": (
+        "coverage.csv",
+        ("c,l,0,10,", "c,l,0,3,"),
+        "db.coverage says nothing of position 3 of cluster c, lease l, of which db.nodes has rows\n",
+    ),
+    "no lease": (
+        "terms.csv",
+        ("c,l,0,4,", "c,,0,4,"),
+        "db.coverage says nothing of cluster c, lease NULL, of which db.terms has rows\n",
+    ),
     "a field too many": (
         "nodes.csv",
         ("b,1,f.log", "b,1,f.log,more"),
@@ -91,8 +101,78 @@ def test_rows_that_contradict_each_other_are_named(
     for command in ("explain", "diff"):
         assert _said(command, "--data", "data") == 2
         captured = capsys.readouterr()
-        assert f"data/db.{file}:1:1: error: {says}" in captured.err
+        place = "coverage.csv" if says.startswith("db.coverage") else file
+        assert f"data/db.{place}:1:1: error: {says}" in captured.err
         assert captured.out == ""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        (
+            "c,l,0,10,2024-01-01 00:00:00,2024-01-01 00:00:10,b",
+            "c,l,0,10,,,\xe9",
+            "4:1: error: this cannot be read: ",
+        ),
+        (
+            "2024-01-01 00:00:03,2024",
+            "01.01.2024 00:00:03,2024",
+            '3:1: error: this cannot be read: Could not convert string "01.',
+        ),
+    ],
+)
+def test_a_line_that_cannot_be_read_is_named(
+    old: str, new: str, says: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """DuckDB reads some lines when a query comes to them, and says so in a page of words."""
+    path = folder / "data" / "db.nodes.csv"
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="latin-1")
+    assert _said("explain", "--data", "data") == 2
+    assert f"data/db.nodes.csv:{says}" in capsys.readouterr().err
+
+
+def test_a_file_of_another_kind_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A suffix in capitals is the same suffix."""
+    data = folder / "data"
+    (data / "db.nodes.csv").rename(data / "db.nodes.CSV")
+    (data / "db.terms.csv").rename(data / "db.terms.csv.gz")
+    assert _said("explain", "--only", "behind", "--data", "data") == 2
+    said = "data/db.terms.csv.gz is none of the files that are read: make it db.terms.parquet, csv or json"
+    assert said in capsys.readouterr().err
+
+
+def test_what_is_unknown_is_no_success(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing violated, and nothing known: no script may take that for an answer."""
+    _altered(folder / "data" / "db.coverage.csv", ",true", ",false")
+    assert _said("explain", "--data", "data") == 2
+    said = "behind: unknown (1 checked, 0 exercised, 0 violated, 1 unknown: not_covered)"
+    assert said in capsys.readouterr().out
+    assert _said("diff", "--data", "data", "--states", "0") == 2
+    assert "nothing was compared: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("Lease.cfg", "TLC's configuration, whose constants go to [constants]"),
+        ("Lease.tla", "a module, and no"),
+    ],
+)
+def test_what_is_no_mapping_is_told(
+    name: str, says: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "Lease.cfg").write_text("INVARIANT Behind\nSYMMETRY Perms\n", encoding="utf-8")
+    assert main(["check", "Lease.tla", "--mapping", name, "--schemas", "schemas.json"]) == 2
+    assert f"{name}:1:1: error: this is {says}" in capsys.readouterr().err
+
+
+def test_where_all_is_left_out_nothing_is_explained(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    left = "".join(f'{each} = "later"\n' for each in ("behind", "one_owner", "rises", "bounded"))
+    _altered(folder / "mapping.toml", "[constants]", f"[skip]\n{left}[constants]")
+    assert _said("explain", "--data", "data") == 2
+    assert "error: there is no invariant or step to judge\n" in capsys.readouterr().err
 
 
 def test_one_file_is_no_data(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,6 +13,7 @@ from fencepost.capture.plan import SEGMENT, is_text
 from fencepost.doctor.checks import OF_MACHINE, Check, Mark
 from fencepost.iceberg.catalog import CatalogError, open_catalog
 from fencepost.lake.failures import describe_failure
+from fencepost.lake.whereabouts import misplaced
 from fencepost.settings import SQLITE, Settings
 from fencepost.tables import FILES
 from fencepost.words import as_utc
@@ -38,6 +39,8 @@ Places = Mapping[tuple[str, int | None], Collected]
 def catalog_check(settings: Settings) -> tuple[list[Check], Places]:
     """A check of whether the catalog answers, if it is not a file, and what the lake has of each broker."""
     kind = settings.lake.catalog
+    if (wrong := misplaced(settings.lake)) is not None:
+        return [Check(OF_MACHINE, Mark.WRONG, wrong)], {}
     try:
         found = _collected(settings)
     except CatalogError as error:

@@ -26,6 +26,9 @@ def last_audit_checks(reader: Reader, settings: Settings) -> Iterator[Check]:
     for cluster in settings.clusters:
         of = f"cluster {cluster.name}, last audit"
         own = [each for each in coverage if each.cluster == cluster.name]
+        if not own:
+            yield Check(of, Mark.NOTE, "no audit has judged it yet", "run `fencepost audit`")
+            continue
         counts = Counter(each.status.replace("_", " ") for each in own)
         says = ", ".join(f"{count} {status}" for status, count in counts.most_common())
         is_judged = any(each.is_judged for each in own)

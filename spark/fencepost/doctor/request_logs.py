@@ -43,11 +43,12 @@ def request_log_checks(settings: Settings, now: datetime) -> Iterator[Check]:
 def _newest(broker: Broker) -> str | None:
     """The newest plain file: what is rolled and compressed has an end that is read in no short time."""
     files = {file for pattern in broker.request_logs for file in matching(pattern)}
-    readable = [file for file in files if is_readable(file) and not _is_packed(file)]
+    readable = [file for file in files if is_readable(file) and not is_packed(file)]
     return max(readable, key=lambda file: (modified(file), file), default=None)
 
 
-def _is_packed(file: str) -> bool:
+def is_packed(file: str) -> bool:
+    """Whether a file is compressed."""
     with opened(file) as log:
         return is_compressed(log)
 

@@ -25,6 +25,7 @@ from pyiceberg.types import (
 )
 
 from fencepost.iceberg.catalog import open_catalog
+from fencepost.lake.whereabouts import MisplacedLakeError, misplaced
 from fencepost.settings import Lake
 from fencepost.tables import CHAPTER, OF_VERDICTS, SCHEMAS, VERDICTS, Table
 
@@ -62,7 +63,10 @@ def ensure(lake: Lake, tables: Iterable[Table]) -> Catalog:
     """Open the catalog, and make it have every schema and these tables with the declared columns.
 
     Rows that are written from now on are partitioned as the table is declared; earlier rows stay as they are.
+    Raises MisplacedLakeError: new tables would lie beside none of the old ones.
     """
+    if (wrong := misplaced(lake)) is not None:
+        raise MisplacedLakeError(wrong)
     if lake.folder is not None:
         lake.folder.mkdir(parents=True, exist_ok=True)
     catalog = open_catalog(lake)

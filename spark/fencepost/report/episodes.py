@@ -10,7 +10,7 @@ from typing import Any
 from fencepost.definitions import Definition, definition
 from fencepost.protocols import protocols
 from fencepost.protocols.base import Explanation
-from fencepost.reading import Reader
+from fencepost.reading import Reader, rows
 from fencepost.report.wording import named, parsed, place
 from fencepost.words import time_of
 
@@ -68,6 +68,14 @@ def findings_of(reader: Reader, verdicts: Sequence[Row]) -> list[Finding]:
         explanations |= protocol.explain(reader, verdicts)
         names |= protocol.names(reader)
     return [Finding(row, explanations.get(row["verdict_id"]), names) for row in verdicts]
+
+
+def verdicts_beginning(reader: Reader, prefix: str) -> list[str]:
+    """The ids of verdicts that begin so; none begins with nothing."""
+    if not prefix or not reader.has(VERDICTS):
+        return []
+    every = (row["verdict_id"] for row in rows(reader.scan(VERDICTS, ("verdict_id",))))
+    return [each for each in every if each.startswith(prefix)]
 
 
 def oldest_first(verdict: Row) -> tuple[bool, Any, str]:

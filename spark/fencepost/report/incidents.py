@@ -12,7 +12,14 @@ from fencepost.incidents import INCIDENT_VERDICTS, INCIDENTS, Incident, incident
 from fencepost.known_issues import named, sentences
 from fencepost.reading import Reader, rows
 from fencepost.report.commands import command
-from fencepost.report.episodes import VERDICTS, Finding, Row, finding_sentence, findings_of
+from fencepost.report.episodes import (
+    VERDICTS,
+    Finding,
+    Row,
+    finding_sentence,
+    findings_of,
+    verdicts_beginning,
+)
 from fencepost.report.on_call import Remedies, what_to_do
 from fencepost.report.wording import first_paragraph, wrapped
 from fencepost.settings import SEVERITIES, Settings
@@ -139,6 +146,9 @@ def one_incident(reader: Reader, settings: Settings, prefix: str) -> Incident:
     found = [each for each in incidents(reader, clusters) if each["fingerprint"].startswith(prefix)]
     if len(found) == 1 and prefix:
         return found[0]
+    if not found and verdicts_beginning(reader, prefix):
+        told = command(settings, "explain", prefix)
+        raise UnknownIncidentError(f"{printable(prefix)} is a verdict, not an incident. Its story: {told}")
     several = f"{counted(len(found), 'incident has', 'incidents have')}" if found else "No incident has"
     raise UnknownIncidentError(
         f"{several} a fingerprint that begins with {printable(prefix)!r} in {INCIDENTS}. "

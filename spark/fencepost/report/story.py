@@ -9,12 +9,12 @@ from fencepost.incidents import INCIDENTS
 from fencepost.known_issues import issues_behind, sentences
 from fencepost.reading import Reader, rows
 from fencepost.report.commands import command
-from fencepost.report.episodes import VERDICTS, Finding, Row, findings_of
+from fencepost.report.episodes import VERDICTS, Finding, Row, findings_of, verdicts_beginning
 from fencepost.report.on_call import Remedies, names_of, with_names
 from fencepost.report.unknown import reason_lines
 from fencepost.report.wording import indented, log_of, named, parsed, place
 from fencepost.settings import Settings
-from fencepost.words import printable, time_of
+from fencepost.words import counted, printable, time_of
 
 
 class UnknownVerdictError(Exception):
@@ -43,17 +43,24 @@ def explain(reader: Reader, settings: Settings, verdict_id: str) -> str:
 
 
 def verdict(reader: Reader, settings: Settings, verdict_id: str) -> Row:
-    """The row of the verdict mart. Raises UnknownVerdictError when the last run has no such verdict."""
+    """The row of the verdict mart; how its id begins is enough. Raises UnknownVerdictError when the last run
+    has no such verdict, or several.
+    """
     matching = rows(reader.scan(VERDICTS, where={"verdict_id": verdict_id}))
-    if not matching:
-        if reader.has(INCIDENTS) and reader.scan(INCIDENTS, ("fingerprint",), {"fingerprint": verdict_id}):
-            told = command(settings, "incidents", verdict_id)
-            raise UnknownVerdictError(f"{verdict_id} is an incident, not a verdict. Its story: {told}")
-        query = f"SELECT verdict_id, invariant, verdict, scope FROM {VERDICTS}"
-        raise UnknownVerdictError(
-            f"No verdict {verdict_id} in {VERDICTS}. List them: {command(settings, 'sql', query)}"
-        )
-    return matching[0]
+    if matching:
+        return matching[0]
+    if reader.has(INCIDENTS) and reader.scan(INCIDENTS, ("fingerprint",), {"fingerprint": verdict_id}):
+        told = command(settings, "incidents", verdict_id)
+        raise UnknownVerdictError(f"{verdict_id} is an incident, not a verdict. Its story: {told}")
+    found = verdicts_beginning(reader, verdict_id)
+    if len(found) == 1:
+        return rows(reader.scan(VERDICTS, where={"verdict_id": found[0]}))[0]
+    several = f"{counted(len(found), 'verdict has', 'verdicts have')}" if found else "No verdict has"
+    query = f"SELECT verdict_id, invariant, verdict, scope FROM {VERDICTS}"
+    raise UnknownVerdictError(
+        f"{several} an id that begins with {printable(verdict_id)!r} in {VERDICTS}. "
+        f"List them: {command(settings, 'sql', query)}"
+    )
 
 
 def _headline(verdict: Row) -> list[str]:

@@ -13,7 +13,7 @@ from fencepost.report.episodes import Row
 from fencepost.report.wording import indented
 from fencepost.words import printable
 
-UNKNOWN_REASONS = "marts.fct_unknown_reasons"
+COVERAGE, UNKNOWN_REASONS = "marts.fct_invariant_coverage", "marts.fct_unknown_reasons"
 
 
 def counted_reasons(reader: Reader) -> Counter[tuple[str, str]]:
@@ -29,7 +29,12 @@ def unknown_by_reason(reader: Reader, clusters: Iterable[str]) -> str:
     by_cluster: dict[str, list[Row]] = defaultdict(list)
     for row in rows(reader.scan(UNKNOWN_REASONS)):
         by_cluster[row["cluster"]].append(row)
-    return "\n".join(line for cluster in clusters for line in _lines(cluster, by_cluster[cluster]))
+    judged = {row["cluster"] for row in rows(reader.scan(COVERAGE, ("cluster",)))}
+    return "\n".join(
+        line
+        for cluster in clusters
+        for line in _lines(cluster, by_cluster[cluster], is_judged=cluster in judged)
+    )
 
 
 def reason_lines(reason: str) -> list[str]:
@@ -41,14 +46,14 @@ def reason_lines(reason: str) -> list[str]:
     ]
 
 
-def _lines(cluster: str, counts: Iterable[Row]) -> list[str]:
+def _lines(cluster: str, counts: Iterable[Row], *, is_judged: bool) -> list[str]:
     by_reason: dict[str, dict[str, int]] = defaultdict(dict)
     for row in counts:
         by_reason[row["reason"]][row["invariant"]] = row["unknown"]
     title = f"What is unknown of cluster {printable(cluster)}, and why"
     lines = ["", title, "=" * len(title)]
     if not by_reason:
-        return [*lines, "Nothing is."]
+        return [*lines, "Nothing is." if is_judged else "No audit has judged anything of it."]
     for reason, invariants in sorted(by_reason.items(), key=_most_first):
         lines += [*reason_lines(reason), *indented(_listed(invariants), "    ", "      ")]
     return lines

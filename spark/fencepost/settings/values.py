@@ -157,6 +157,11 @@ def _without_secrets(address: str) -> str:
 
 def _of_a_service(address: str) -> str:
     """Nearly every service takes its secret as a part of its address, wherever that may be."""
+    if "://" not in address and not address.startswith("${"):
+        raise mistake(
+            "is no address of a service, such as slack://${SLACK_TOKEN}/#kafka or mailto://${MAIL}. What is "
+            "secret in it goes into the environment, as ${NAME}."
+        )
     if "${" not in address and address.partition("://")[0] not in WITHOUT_SECRETS:
         raise mistake(
             "must not have its secret in the file. Put the secret, or all of the address, into the "

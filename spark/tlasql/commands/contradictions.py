@@ -30,6 +30,10 @@ def check_rows(data: Data, mapping: Sidecar) -> None:
         if data.has(table, mapping.scope) and data.has(mapping.coverage, mapping.scope):
             rows = data.rows(_uncovered(table, mapping))
             problems += [_not_covered(data, table, mapping, row) for row in rows]
+            is_placed = data.has(table, INTERVAL) and data.has(mapping.coverage, INTERVAL)
+            if is_placed and not rows:
+                later = data.rows(_beyond(table, mapping))
+                problems += [_not_covered(data, table, mapping, row) for row in later]
     if problems:
         raise TlaSqlError(problems)
 
@@ -79,6 +83,27 @@ def _uncovered(table: str, mapping: Sidecar) -> str:
     return f"SELECT {shown} FROM {_name(table)} EXCEPT {covered} ORDER BY ALL LIMIT 1"
 
 
+def _beyond(table: str, mapping: Sidecar) -> str:
+    """The first row of a table that begins behind a position up to which coverage speaks, and where it says
+    nothing.
+    """
+    coverage, own = _name(mapping.coverage), _name(table)
+    same = " AND ".join(f"o.{quoted(each)} = c.{quoted(each)}" for each in mapping.scope)
+    begins = f"o.{quoted('from_position')}"
+    inside = (
+        f"(c.from_position IS NULL OR c.from_position <= {begins}) "
+        f"AND (c.to_position IS NULL OR {begins} < c.to_position)"
+    )
+    of_scope = f"SELECT 1 FROM {coverage} AS c WHERE {same}"
+    shown = ", ".join(f"o.{quoted(each)}" for each in mapping.scope)
+    return (
+        f"SELECT {shown}, {begins} AS at_ FROM {own} AS o "
+        f"WHERE EXISTS ({of_scope} AND c.to_position <= {begins}) "
+        f"AND NOT EXISTS ({of_scope} AND {inside}) "
+        f"ORDER BY ALL LIMIT 1"
+    )
+
+
 def _name(table: str) -> str:
     return tree.table(table).sql(dialect="duckdb")
 
@@ -93,9 +118,10 @@ def _twice(data: Data, table: str, columns: Sequence[str], row: Mapping[str, Any
 
 
 def _not_covered(data: Data, table: str, mapping: Sidecar, row: Mapping[str, Any]) -> Diagnostic:
-    message = f"{mapping.coverage} says nothing of {_of(mapping.scope, row)}, of which {table} has rows"
+    at = f"position {row['at_']} of " if "at_" in row else ""
+    message = f"{mapping.coverage} says nothing of {at}{_of(mapping.scope, row)}, of which {table} has rows"
     return Diagnostic(data.places[mapping.coverage], message, _COVER)
 
 
 def _of(columns: Sequence[str], row: Mapping[str, Any]) -> str:
-    return ", ".join(f"{column} {row[column]}" for column in columns)
+    return ", ".join(f"{column} {'NULL' if row[column] is None else row[column]}" for column in columns)

@@ -25,6 +25,11 @@ _FRACTIONS = {"DOUBLE", "FLOAT", "DECIMAL"}
 _WORD = re.compile(r"\w+")
 _STORED = "stored"
 _LINES = "the first line has the names of the columns, and each other line as many fields, with commas"
+_CSV = "write it in UTF-8, and the values of a column alike"
+_CSV_LINE = re.compile(
+    r"CSV Error on Line: (\d+)\n(?:Original Line: .*\n)?(?:Error when converting column .*?\. )?(.*)"
+)
+_CSV_FILE = re.compile(r"^  file = (.*)$", re.MULTILINE)
 _UNFIT = "the data may not be what the mapping says; `tlasql check` prepares every query"
 _HOW = "name a DuckDB database, or a folder of <schema>.<table>.parquet, csv or json"
 
@@ -44,7 +49,7 @@ class Data:
             raise fail(self._where, "DuckDB is not installed", "pip install duckdb") from error
         if not path.exists():
             raise fail(self._where, "no such data", _HOW)
-        if path.is_file() and path.suffix in _READERS:
+        if path.is_file() and path.suffix.lower() in _READERS:
             remedy = f"name the folder that it is in: {path.parent}"
             raise fail(self._where, "this is the file of one table", remedy)
         self._connection = duckdb.connect()
@@ -52,6 +57,7 @@ class Data:
         stored = self._files(path) if path.is_dir() else self._tables(path)
         self._tables_absent = [table for table in schemas if table not in stored]
         self._columns_absent: dict[str, list[str]] = {}
+        self._others = {} if path.is_file() else {each.name: each for each in sorted(path.iterdir())}
         self.places = {table: where for table, (where, _) in stored.items()}
         for table, columns in schemas.items():
             if table in stored:
@@ -87,6 +93,11 @@ class Data:
 
         for table in filter(asked, self._tables_absent):
             remedy = f"add {table}.parquet, csv or json, or the table"
+            others = [str(path) for name, path in self._others.items() if name.startswith(f"{table}.")]
+            if others:
+                remedy = (
+                    f"{others[0]} is none of the files that are read: make it {table}.parquet, csv or json"
+                )
             return f"{self._where.file} has no table {table}", remedy
         for table in filter(asked, self._columns_absent):
             for column in filter(asked, self._columns_absent[table]):
@@ -98,12 +109,12 @@ class Data:
         found: dict[str, tuple[Location, str]] = {}
         for each in sorted(folder.iterdir()):
             table, where = each.name.removesuffix(each.suffix), Location(str(each), 1, 1)
-            if each.suffix not in _READERS:
+            if each.suffix.lower() not in _READERS:
                 continue
             if table in found:
                 message = f"{table} is in {Path(found[table][0].file).name}, too"
                 raise fail(where, message, "keep one of the two files")
-            found[table] = (where, _READERS[each.suffix].format(_text(str(each))))
+            found[table] = (where, _READERS[each.suffix.lower()].format(_text(str(each))))
         return found
 
     def _tables(self, database: Path) -> dict[str, tuple[Location, str]]:
@@ -201,6 +212,9 @@ class Data:
 
 
 def _failed(error: Exception, where: Location, what: str, remedy: str) -> TlaSqlError:
+    line, file = _CSV_LINE.search(str(error)), _CSV_FILE.search(str(error))
+    if line is not None and file is not None:
+        return fail(Location(file[1], int(line[1]), 1), f"this cannot be read: {line[2]}", _CSV)
     words = next(line for line in str(error).splitlines() if line.strip())
     return fail(where, f"{what}: {words}", remedy)
 

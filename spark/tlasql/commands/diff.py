@@ -25,8 +25,8 @@ SAME, DIFFERENT, UNJUDGED = 0, 1, 2
 
 
 def differences(compiled: CompiledModule, options: argparse.Namespace) -> int:
-    """Judge the same states by SQL and by TLC; 1 when a known verdict differs, or else 2 when TLC cannot
-    judge a definition.
+    """Judge the same states by SQL and by TLC; 1 when a known verdict differs, or else 2 when nothing is
+    compared, or TLC cannot judge a definition.
     """
     data = Data(options.data, compiled.schemas)
     check_rows(data, compiled.mapping)
@@ -81,7 +81,11 @@ def differences(compiled: CompiledModule, options: argparse.Namespace) -> int:
         print(line)
     summary = f"{compared} verdicts compared, {len(wrong)} differ, {unknown} unknown to SQL"
     print(f"{summary}; TLC stops at {stops}" if stops else summary)
-    return DIFFERENT if wrong else UNJUDGED if left else SAME
+    if not compared:
+        print(
+            "nothing was compared: the data has no state of what these definitions speak of", file=sys.stderr
+        )
+    return DIFFERENT if wrong else UNJUDGED if left or not compared else SAME
 
 
 def _scope(compiled: CompiledModule, row: Row) -> tuple[Any, ...]:

@@ -25,8 +25,8 @@ NOTHING, FOUND, UNJUDGED = 0, 1, 2
 
 
 def explain_violations(compiled: CompiledModule, options: argparse.Namespace) -> int:
-    """Judge the data, tell the first violations of each definition; 1 when there is any, or else 2 when the
-    data of a definition cannot be judged.
+    """Judge the data, tell the first violations of each definition; 1 when there is any, or else 2 when
+    something is unknown, or the data of a definition cannot be judged.
     """
     data = Data(options.data, compiled.schemas)
     check_rows(data, compiled.mapping)
@@ -45,6 +45,7 @@ def explain_violations(compiled: CompiledModule, options: argparse.Namespace) ->
         violated = sorted((row for row in rows if row["verdict"] is False), key=_order)
         print(f"{each.mark.id}: {_counted(rows)}")
         found = FOUND if violated else found
+        unjudged = unjudged or any(row["verdict"] is None for row in rows)
         for number, row in enumerate(violated[: options.limit], start=1):
             around = window(compiled, each, row, data.rows, DUCKDB)
             print(f"\n{explanation(compiled, each, row, around)}")
@@ -59,6 +60,9 @@ def explain_violations(compiled: CompiledModule, options: argparse.Namespace) ->
 def _chosen(compiled: CompiledModule, only: str | None) -> list[Compiled]:
     judged = [each for each in compiled.definitions if each.mark.kind != "decision"]
     chosen = [each for each in judged if only in (None, each.mark.id)]
+    if not judged:
+        remedy = "mark one, or remove what [skip] in the mapping says of it"
+        raise fail(Location(str(compiled.file), 1, 1), "there is no invariant or step to judge", remedy)
     if not chosen:
         known = ", ".join(each.mark.id for each in judged)
         raise fail(Location(str(compiled.file), 1, 1), f"no invariant or step {only}", f"known are {known}")
@@ -71,7 +75,9 @@ def _counted(rows: Sequence[Row]) -> str:
     unknown = sum(row["verdict"] is None for row in rows)
     exercised = sum(bool(row["exercised"]) for row in rows)
     status = "violated" if violated else "unknown" if unknown else "holds" if exercised else "not exercised"
-    return f"{status} ({len(rows)} checked, {exercised} exercised, {violated} violated, {unknown} unknown)"
+    why = ", ".join(sorted({str(row["reason"]) for row in rows if row["verdict"] is None}))
+    counted = f"{len(rows)} checked, {exercised} exercised, {violated} violated, {unknown} unknown"
+    return f"{status} ({counted}{f': {why}' if why else ''})"
 
 
 def _order(row: Row) -> tuple[str, int, str]:

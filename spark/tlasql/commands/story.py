@@ -102,7 +102,7 @@ def _part(record: Mapping[str, Any], column: str) -> Any:
 
 
 def _by_key(value: Any, kind: Function) -> dict[str, Any]:
-    return {literal(key, kind.argument): found for key, found in entries(value)}
+    return {literal(key, kind.argument): found for key, found in entries(value, kind)}
 
 
 def _text(value: Any, kind: Type) -> str:
@@ -110,9 +110,11 @@ def _text(value: Any, kind: Type) -> str:
     if value is None:
         return "?"
     if isinstance(kind, SetOf):
-        return "{" + ", ".join(sorted(_text(each, kind.element) for each in value)) + "}"
+        return "{" + ", ".join(sorted({_text(each, kind.element) for each in value})) + "}"
     if isinstance(kind, Function):
-        pairs = sorted(f"{_text(k, kind.argument)} :> {_text(v, kind.result)}" for k, v in entries(value))
+        pairs = sorted(
+            f"{_text(k, kind.argument)} :> {_text(v, kind.result)}" for k, v in entries(value, kind)
+        )
         return "(" + " @@ ".join(pairs) + ")" if pairs else "<<>>"
     if isinstance(kind, Record):
         shown = []

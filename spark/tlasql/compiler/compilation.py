@@ -70,6 +70,7 @@ class Compilation:
             self.sidecar.skip,
             self.models,
             tuple(self.refused),
+            tuple(self.parsed.left()),
         )
 
 

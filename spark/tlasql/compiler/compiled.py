@@ -85,6 +85,8 @@ class CompiledModule:
     models: Models = frozenset()
     refused: tuple[Diagnostic, ...] = ()
     """what keeps the other marked definitions from being compiled"""
+    left: tuple[Location, ...] = ()
+    """what theorems claim and what is not judged, since it has no name or is about whole behaviours"""
 
     @cached_property
     def passes(self) -> tuple[Pass, ...]:

@@ -46,7 +46,8 @@ def declared_types(
         names = [] if note.name else _annotated(note, declarations)
         parsed = _parsed(note, notes)
         if isinstance(parsed, Diagnostic):
-            if not any(each.name in given for each in names) and _OF_OPERATORS not in note.text:
+            is_operators = _OF_OPERATORS in note.text and not any(each.is_variable for each in names)
+            if not any(each.name in given for each in names) and not is_operators:
                 problems.append(parsed)
         elif len(names) == 1:
             types[names[0].name] = parsed

@@ -33,7 +33,7 @@ _PLACES = (
     (r"EXCEPT\s*$", r"\[|\.", "write [f EXCEPT ![x] = e]"),
     (r"\bEXCEPT\b.*$", r"\|->", "in EXCEPT, = follows what is changed: [f EXCEPT ![x] = e]"),
     (r"//.*$", r"", "a comment begins with \\*, or stands between (* and *)"),
-    (r"\S.*$", r"\w+\s*==", "= compares, == defines"),
+    (r"\S.*$", r"\w+\s*(?:\(.*?\)|\[.*?\])?\s*==", "= compares, == defines"),
     (r"^\s*$", r"\w+\s*(?:\(.*\)|\[.*\])?\s*=(?![=>])", "a definition has =="),
     (r"\\[AE]\b[^:]*$", r"", "a quantifier has : after its sets"),
     (r"", r"[)\]}]|>>", "nothing opens what this closes, or something is missing in front of it"),

@@ -37,6 +37,8 @@ def simplified(expr: Expr) -> Expr:
     if not isinstance(expr, Op):
         return expr
     parts = [simplified(each) for each in expr.arguments]
+    if parts and _ends(expr.symbol, parts[0]):
+        return parts[0]
     values = [each.value for each in parts if isinstance(each, Literal)]
     if not values or len(values) < len(parts):
         return replace(expr, arguments=tuple(parts)) if parts else expr
@@ -44,6 +46,19 @@ def simplified(expr: Expr) -> Expr:
     if found is None or (not isinstance(found, bool) and abs(found) > _LARGEST):
         return replace(expr, arguments=tuple(parts))
     return Literal(expr.location, found)
+
+
+def _ends(symbol: str, part: Expr) -> bool:
+    """Whether TLC looks no further in a disjunction or conjunction with this part."""
+    return isinstance(part, Literal) and part.value is {"\\/": True, "/\\": False}.get(symbol)
+
+
+def settled(test: Expr) -> bool | None:
+    r"""Whether a test is true where it has a value: ``f[x] = y \/ TRUE`` has none for ``x`` outside ``f``."""
+    found = simplified(test)
+    if isinstance(found, Op) and found.symbol in ("\\/", "/\\"):
+        return (found.symbol == "\\/") if any(_ends(found.symbol, each) for each in found.arguments) else None
+    return decided(found)
 
 
 def _computed(symbol: str, values: list[Any]) -> int | bool | None:

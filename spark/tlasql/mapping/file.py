@@ -49,6 +49,11 @@ _KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"
 _TOML = (
     'write [table] and, below it, key = "text", 3, true, ["list", "of texts"] or { key = "text" }, each once'
 )
+_OTHERS = {
+    ".cfg": "TLC's configuration, whose constants go to [constants], and whose SYMMETRY TLC alone needs",
+    ".tla": "a module",
+}
+_NAMED = "--mapping names the TOML file that says where the variables live"
 _LINE = re.compile(r" \(at line (\d+), column (\d+)\)$")
 
 
@@ -93,12 +98,14 @@ def read_mapping(path: Path) -> MappingFile:
         text = path.read_text(encoding="utf-8-sig")
         content = tomllib.loads(text)
     except OSError as error:
-        remedy = "--mapping names the TOML file that says where the variables live"
-        raise fail(Location(str(path), 1, 1), f"cannot read the mapping: {error.strerror}", remedy) from error
+        raise fail(Location(str(path), 1, 1), f"cannot read the mapping: {error.strerror}", _NAMED) from error
     except UnicodeDecodeError as error:
         line = path.read_bytes()[: error.start].count(b"\n") + 1
         raise fail(Location(str(path), line, 1), "this is not UTF-8", "save the mapping as UTF-8") from error
     except tomllib.TOMLDecodeError as error:
+        if path.suffix in _OTHERS:
+            message, remedy = f"this is {_OTHERS[path.suffix]}, and no mapping", _NAMED
+            raise fail(Location(str(path), 1, 1), message, remedy) from error
         words, at = str(error), _LINE.search(str(error))
         line, column = (int(at[1]), int(at[2])) if at else (len(text.splitlines()) or 1, 1)
         where = Location(str(path), line, column)

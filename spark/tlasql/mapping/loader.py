@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tlasql.lang.errors import Diagnostic, TlaSqlError
-from tlasql.lang.types import BOOL, INT, STR, Function, Record, SetOf, Type
+from tlasql.lang.types import INT, STR, Function, Record, SetOf, Tuple, Type
 from tlasql.lang.words import counted
 from tlasql.mapping.file import HISTORY, RECORDS, Keys, read_mapping, strange_keys
 from tlasql.mapping.model import (
@@ -56,7 +56,12 @@ class _Loader:
             self._wrong(("scope", "columns"), "[scope] columns has a column twice", "name each once")
         if coverage:
             self._columns(coverage, (*columns, *INTERVAL), ("scope",))
-            self._column(coverage, str(scope.get("covered", "covered")), BOOL, ("scope",))
+            covered = str(scope.get("covered", "covered"))
+            self._columns(coverage, (covered,), ("scope",))
+            kind = self._schemas.get(coverage, {}).get(covered, "boolean")
+            if kind.lower() != "boolean":
+                message = f"{coverage}.{covered} is {kind}, and has to be boolean"
+                self._wrong(("scope", "covered"), message, "covered is true where history is known whole")
         else:
             remedy = 'add coverage = "<table of what is known whole>" below [scope]'
             self._wrong(("scope",), "[scope] does not say coverage", remedy)
@@ -154,8 +159,13 @@ class _Loader:
         self._columns(table, (*scope, *INTERVAL), where)
         if len(key) != len(arguments):
             message = f"{table}: {counted(len(key), 'key column')} for {counted(len(arguments), 'argument')}"
-            self._wrong(where, message, "name one column for each argument of the function, in order", table)
-        for column, kind in zip(key, arguments, strict=False):
+            remedy = "name one column for each argument of the function, in order"
+            pairs = [each for each in arguments if isinstance(each, Tuple)]
+            if pairs:
+                remedy = f"a tuple is one argument: name a column of type {spark_type(pairs[0])}"
+            self._wrong(where, message, remedy, table)
+            return Home(table, key, None)
+        for column, kind in zip(key, arguments, strict=True):
             self._column(table, column, kind, where)
         if value is None:
             return Home(table, key, None)
@@ -203,6 +213,12 @@ class _Loader:
     ) -> Universe:
         table = str(entry.get("table", ""))
         fields = {str(field): str(column) for field, column in entry.get("fields", {}).items()}
+        if not table:
+            message = f"[{'.'.join(where)}] does not say which table has all its records"
+            self._wrong(
+                where, message, 'add universe = { table = "..." }: the same table, if it has them all'
+            )
+            return Universe("", fields, None, None, None)
         self._columns(table, columns, where)
         for field, column in fields.items():
             declared = kind.field(field)

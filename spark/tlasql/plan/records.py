@@ -10,10 +10,13 @@ from dataclasses import replace
 
 from tlasql.lang.errors import Location, fail
 from tlasql.lang.ir import Bound, Expr, Field, Literal, Op, Quantified, free, text, walk
+from tlasql.lang.types import BOOL
 from tlasql.mapping.model import Mapping, Records
-from tlasql.plan.clauses import Clause, access, conjuncts, leaves
+from tlasql.plan.clauses import Clause, Range, access, conjuncts, leaves
 from tlasql.plan.defined import defined, silent, total
 from tlasql.plan.frames import Aggregate, Column, Leaf, Predicates, RecordFrame, Scan
+
+_WITHIN = 'add within = ["{0}"] to the mapping, and {0} to the fields of its universe, if every record has it'
 
 
 def records_of(domain: Expr, mapping: Mapping) -> Records | None:
@@ -28,12 +31,37 @@ def records_of(domain: Expr, mapping: Mapping) -> Records | None:
 
 
 def plan_records(clause: Clause, records: Records, mapping: Mapping) -> RecordFrame:
-    """The frame of a clause with one range, over ``records``. Raises TlaSqlError."""
-    if len(clause.ranges) > 1:
-        remedy = "relate two records inside the predicate: \\A d \\in S : d.f = c.f => ..."
-        raise fail(clause.ranges[1].domain.location, "a second range beside a set of records", remedy)
+    """The frame of a clause with one range over ``records``, or two. Raises TlaSqlError."""
+    element, *others = clause.ranges
     predicates = Predicates(clause.antecedents, clause.conjuncts)
-    return plan_record(clause.ranges[0].variable, predicates, records, mapping)
+    if len(others) == 1 and records_of(others[0].domain, mapping) == records:
+        predicates = _quantified(clause, others[0])
+    elif others:
+        remedy = "quantify over at most two records of one set"
+        raise fail(others[0].domain.location, "a further range beside a set of records", remedy)
+    return plan_record(element.variable, predicates, records, mapping)
+
+
+def _quantified(clause: Clause, inner: Range) -> Predicates:
+    r"""``\A c, d \in S : P`` as ``\A c \in S : (\A d \in S : P)``."""
+    uid, where = inner.variable.uid, inner.variable.location
+    antecedents = [part for each in clause.antecedents for part in conjuncts(each)]
+    own = tuple(each for each in antecedents if uid not in free(each))
+    tests = tuple(each for each in antecedents if uid in free(each))
+
+    def quantified(kind: str, body: Expr) -> Expr:
+        return Quantified(body.location, kind, inner.variable, inner.domain, body, type=BOOL)
+
+    def every(conjunct: Expr) -> Expr:
+        match conjunct:
+            case Op(symbol="~", arguments=(refuted,)):
+                some = quantified("\\E", Op(conjunct.location, "/\\", (*tests, refuted), type=BOOL))
+                return Op(conjunct.location, "~", (some,), type=BOOL)
+        both = tests[0] if len(tests) == 1 else Op(where, "/\\", tests, type=BOOL)
+        body = Op(conjunct.location, "=>", (both, conjunct), type=BOOL) if tests else conjunct
+        return quantified("\\A", body)
+
+    return Predicates(own, tuple(every(each) for each in clause.conjuncts))
 
 
 def plan_record(element: Bound, predicates: Predicates, records: Records, mapping: Mapping) -> RecordFrame:
@@ -139,7 +167,8 @@ def _check_related(location: Location, equal: list[tuple[str, str]], records: Re
             )
     for inner, outer in equal:
         if inner != outer or inner not in records.within:
-            remedy = f"only equal {', '.join(records.within)} is known for every record"
+            known = ", ".join(records.within)
+            remedy = f"only equal {known} is known for every record" if known else _WITHIN.format(inner)
             raise fail(location, f"d.{inner} = c.{outer} may be unknown for some records", remedy)
 
 

@@ -26,7 +26,7 @@ from tlasql.lang.ir import (
     text,
     walk,
 )
-from tlasql.lang.literals import decided, simplified
+from tlasql.lang.literals import decided, settled, simplified
 from tlasql.read.bodies import Recursive
 from tlasql.read.folds import closed_form, smaller_stays
 from tlasql.read.module import Definition, Module
@@ -193,12 +193,20 @@ class Inliner:
             if chosen:
                 last = (value,)
                 break
+            always, then = settled(inlined), value
+            if always is False and chosen is None and arms[-1] == (test, value) and last:
+                # the test must have a value, and then it is false
+                inlined, then, always = Op(test.location, "~", (inlined,)), last[0], True
             if chosen is None:
-                kept += [inlined, self._inline(value, scope, taken)]
+                kept += [inlined, self._inline(then, scope, taken)]
+            if always:
+                last = ()
+                break
         ends = [self._inline(each, scope, taken) for each in last]
         if not kept and not ends:
             raise fail(expr.location, "no arm of this CASE is ever true", "add OTHER -> ...")
-        return replace(expr, arguments=(*kept, *ends)) if kept else ends[0]
+        symbol = expr.symbol if ends else "CASE"
+        return replace(expr, symbol=symbol, arguments=(*kept, *ends)) if kept else ends[0]
 
     def _function(self, expr: Recursive, scope: _Scope, taken: frozenset[str]) -> Expr:
         """A function that applies itself, as one that does not."""

@@ -6,9 +6,9 @@ from tlasql.lang.errors import Diagnostic
 from tlasql.lang.source import content
 from tlasql.lang.words import counted
 from tlasql.read.marks import Annotations, Mark, duplicates, implied, read_annotations, unattached
-from tlasql.read.module import Definition, Module
+from tlasql.read.module import TEMPORAL, Definition, Module
 
-_LEVELS = ("a constant", "a state predicate", "an action", "a temporal formula")
+_LEVELS = ("a constant", "a state predicate", "an action")
 Marked = list[tuple[Mark, Definition]]
 
 
@@ -31,15 +31,15 @@ def misfits(mark: Mark, definition: Definition) -> list[Diagnostic]:
     """Is the definition of the level and arity its mark needs?"""
     found = []
     name, level = definition.name, definition.level
+    if level == TEMPORAL:
+        message = f"{name} is a temporal formula, and a log has no end: @{mark.kind} is of states or steps"
+        return [Diagnostic(definition.location, message, "claim what is true of each state, or of each step")]
     if mark.kind == "step" and level != 2:
-        remedy = "a step relates a state and the next: prime a variable" + (
-            "; name the action apart from the [] formula" if level == 3 else ", or mark it @invariant"
-        )
+        remedy = "a step relates a state and the next: prime a variable, or mark it @invariant"
         found.append(Diagnostic(definition.location, f"{name} is {_LEVELS[level]}, no action", remedy))
     if mark.kind != "step" and level > 1:
-        remedy = "name the predicate apart from the [] formula" if level == 3 else "mark it @step"
         message = f"{name} is {_LEVELS[level]}, @{mark.kind} needs a state predicate"
-        found.append(Diagnostic(definition.location, message, remedy))
+        found.append(Diagnostic(definition.location, message, "mark it @step"))
     wanted = 1 if mark.kind == "decision" else 0
     if len(definition.parameters) != wanted:
         has = counted(len(definition.parameters), "parameter")

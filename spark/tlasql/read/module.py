@@ -87,36 +87,45 @@ class Module(Nodes):
         """The same by their names."""
         return {each.name: each for each in self.definitions()}
 
-    def claimed(self) -> frozenset[int]:
-        """The definitions that a THEOREM claims of every state or step, as in ``Spec => []TypeOK``
-        or ``[]TypeOK``.
+    @cached_property
+    def _claims(self) -> list[tuple[int | None, Location]]:
+        """What a THEOREM claims of a behaviour, as ``Spec => []TypeOK`` or ``[]TypeOK`` does: the definition
+        that is judged, or None where none is, and the place.
         """
         nodes = (self.by_number[uid] for uid in _references(self._root))
-        found: set[int] = set()
+        found: list[tuple[int | None, Location]] = []
         for node in nodes:
             body = node.find("body") if node.tag == "TheoremNode" else None
             if body is not None and len(body) and body[0].tag == "OpApplNode":
                 _, name, _ = self.target(child(body[0], "operator")[0])
                 claim = child(body[0], "operands")[1] if name == "=>" else body[0]
-                found |= self._claims(claim, always=False)
-        return frozenset(found)
+                found += self._claimed(claim, always=False)
+        return found
 
-    def _claims(self, node: Xml, always: bool) -> set[int]:
+    def claimed(self) -> frozenset[int]:
+        """The definitions that a THEOREM claims of every state or step."""
+        return frozenset(uid for uid, _ in self._claims if uid is not None)
+
+    def left(self) -> list[Location]:
+        """What a THEOREM claims of a behaviour and what is not judged."""
+        return sorted({where for uid, where in self._claims if uid is None})
+
+    def _claimed(self, node: Xml, always: bool) -> list[tuple[int | None, Location]]:
         """``always``: a box is around it."""
-        if node.tag != "OpApplNode":
-            return set()
-        uid, name, target = self.target(child(node, "operator")[0])
-        operands = list(child(node, "operands"))
-        if name in ("\\land", "$ConjList"):
-            return set().union(*(self._claims(each, always) for each in operands))
-        if name == "[]" and not always:
-            return self._claims(operands[0], always=True)
-        if name == "$SquareAct" and always:
-            return self._claims(operands[0], always=True)
-        if target.tag == "UserDefinedOpKind" and not operands:
-            found = self.definition(uid)
-            return {uid} if found.always or (always and found.level < TEMPORAL) else set()
-        return set()
+        where = self.location(node)
+        if node.tag == "OpApplNode":
+            uid, name, target = self.target(child(node, "operator")[0])
+            operands = list(child(node, "operands"))
+            if name in ("\\land", "$ConjList"):
+                return [claim for each in operands for claim in self._claimed(each, always)]
+            if (name == "[]" and not always) or (name == "$SquareAct" and always):
+                return self._claimed(operands[0], always=True)
+            if target.tag == "UserDefinedOpKind" and not operands:
+                found = self.definition(uid)
+                if found.always or (always and found.level < TEMPORAL):
+                    return [(uid, where)]
+        is_temporal = always or int(node.findtext("level") or 0) == TEMPORAL
+        return [(None, where)] if is_temporal else []
 
     def definition(self, uid: int) -> Definition:
         """The definition SANY numbered ``uid``."""

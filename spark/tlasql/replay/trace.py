@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tlasql.lang.types import BOOL, INT, Function, Record, SeqOf, SetOf, Tuple, Type
+from tlasql.lang.types import BOOL, INT, Function, Record, Scalar, SeqOf, SetOf, Tuple, Type
 
 State = Mapping[str, Any]
 LARGEST = 2**31 - 1
@@ -46,7 +46,7 @@ class _Printer:
             case SeqOf(element=element):
                 return "<<" + self._listed(value or (), element) + ">>"
             case Function():
-                return self._function(entries(value), kind)
+                return self._function(entries(value, kind), kind)
             case Record(fields=fields, optional=optional):
                 found = {name.lower(): part for name, part in (value or {}).items()}
                 inside = []
@@ -76,11 +76,16 @@ class _Printer:
         return "(" + " @@ ".join(inside) + ")"
 
 
-def entries(value: Any) -> list[tuple[Any, Any]]:
+def entries(value: Any, kind: Function) -> list[tuple[Any, Any]]:
     """The (argument, value) pairs of a function."""
     if value is None:
         return []
-    return list(value.items()) if isinstance(value, Mapping) else [(key, found) for key, found in value]
+    if not isinstance(value, Mapping):
+        return [(key, found) for key, found in value]
+    if isinstance(kind.argument, Scalar) or set(value) != {"key", "value"}:
+        return list(value.items())
+    # DuckDB's client gives arguments that Python cannot hash, as records and tuples, in a list of their own
+    return list(zip(value["key"], value["value"], strict=True))
 
 
 def _parts(value: Any, parts: Sequence[Type]) -> Sequence[Any]:

@@ -442,8 +442,8 @@ class _Records:
         return tree.case([(exp.EQ(this=known, expression=tree.col(count, self._universe_name)), value)])
 
     def _identity_witness(self, part: Part[RecordFrame]) -> exp.Expr:
-        identity = [tree.col(each) for each in self._records.identity]
-        whole = identity[0] if len(identity) == 1 else tree.call("STRUCT", *identity)
+        identity = [(each, tree.col(each)) for each in self._records.identity]
+        whole = identity[0][1] if len(identity) == 1 else self._dialect.struct(identity)
         return tree.alias(whole, part.frame.witness)
 
     def _scope_column(self, column: str) -> exp.Expr:

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 from pyspark.sql import SparkSession
 from tlasql_judge import ModelValue
 from tlasql_spark import queries
@@ -34,6 +35,17 @@ _FIRST = {
     "from_time": "timestamp",
     "to_time": "timestamp",
 }
+
+
+class Key(dict[str, Any]):
+    """A record or tuple that is the argument of a function."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(repr(self))
+
+
+def _key(value: Any) -> Any:
+    return Key(value) if isinstance(value, dict) else value
 
 
 @dataclass(frozen=True)
@@ -61,7 +73,7 @@ class Domain:
                 return [self.value(element, chance) for _ in range(chance.choice((0, 1, 2, 2, 3)))]
             case Function(argument=argument, result=result):
                 keys = [self.value(argument, chance) for _ in range(chance.choice((0, 1, 2, 3, 3)))]
-                return {key: self.value(result, chance) for key in keys}
+                return {_key(key): self.value(result, chance) for key in keys}
             case Record(fields=fields, optional=optional):
                 found = {name: self.value(part, chance) for name, part in fields}
                 lists = {name: [found[name]][: chance.choice((0, 1))] for name in sorted(optional)}
@@ -116,7 +128,7 @@ def stored(value: Any, kind: Type) -> Any:
         case SetOf(element=element) | SeqOf(element=element):
             return [stored(each, element) for each in value]
         case Function(argument=argument, result=result):
-            return {stored(k, argument): stored(v, result) for k, v in value.items()}
+            return {_key(stored(k, argument)): stored(v, result) for k, v in value.items()}
         case Record(fields=fields):
             names = zip(kind.stored, fields, strict=True)
             return {column.lower(): stored(value[name], part) for (column, part), (name, _) in names}
@@ -142,35 +154,44 @@ def duck(domain: Domain, states: Sequence[State], path: str = ":memory:") -> duc
     for table, columns in domain.schemas().items():
         shown = ", ".join(f"{quoted(name)} {duckdb_type(kind)}" for name, kind in columns.items())
         connection.execute(f"CREATE TABLE {table} ({shown})")
-    given = [[*row[:6], *map(_json, row[6:], domain.types.values())] for row in rows(domain, states)]
-    places = ["?"] * 6 + [_parsed(kind) for kind in domain.types.values()]
-    connection.executemany(f"INSERT INTO shapes.states VALUES ({', '.join(places)})", given)
+    kinds = list(domain.types.values())
+    columns = list(zip(*rows(domain, states), strict=True))
+    values = (
+        pa.array([_entries(each, kind) for each in column], _arrow(kind))
+        for column, kind in zip(columns[6:], kinds, strict=True)
+    )
+    given = pa.table([*map(pa.array, columns[:6]), *values], [str(n) for n in range(len(columns))])
+    connection.register("given", given)
+    connection.execute("INSERT INTO shapes.states SELECT * FROM given")
+    connection.unregister("given")
     return connection
 
 
-def _json(value: Any, kind: Type) -> Any:
-    return json.dumps(_entries(value, kind)) if isinstance(value, list | dict) else value
-
-
 def _entries(value: Any, kind: Type) -> Any:
+    """A stored value as Arrow takes it: a function as pairs, which any key can be in."""
     match kind:
         case Function(argument=argument, result=result):
-            return [{"key": _entries(k, argument), "value": _entries(v, result)} for k, v in value.items()]
+            return [(_entries(k, argument), _entries(v, result)) for k, v in value.items()]
         case SetOf(element=element) | SeqOf(element=element):
             return [_entries(each, element) for each in value]
         case Record():
-            return {c.lower(): _entries(value[c.lower()], p) for c, p in kind.stored}
+            return {c.lower(): _entries(value[c.lower()], part) for c, part in kind.stored}
+        case Tuple(parts=parts):
+            return {f"_{n}": _entries(value[f"_{n}"], part) for n, part in enumerate(parts, start=1)}
     return value
 
 
-def _parsed(kind: Type) -> str:
+def _arrow(kind: Type) -> pa.DataType:
     match kind:
         case Function(argument=argument, result=result):
-            entry = f"array<struct<key:{spark_type(argument)},value:{spark_type(result)}>>"
-            return f"map_from_entries(CAST(CAST(? AS JSON) AS {duckdb_type(entry)}))"
-        case SetOf() | SeqOf() | Record() | Tuple():
-            return f"CAST(CAST(? AS JSON) AS {duckdb_type(spark_type(kind))})"
-    return f"CAST(? AS {duckdb_type(spark_type(kind))})"
+            return pa.map_(_arrow(argument), _arrow(result))
+        case SetOf(element=element) | SeqOf(element=element):
+            return pa.list_(_arrow(element))
+        case Record():
+            return pa.struct([(column.lower(), _arrow(part)) for column, part in kind.stored])
+        case Tuple(parts=parts):
+            return pa.struct([(f"_{n}", _arrow(part)) for n, part in enumerate(parts, start=1)])
+    return pa.bool_() if kind == BOOL else pa.int64() if kind == INT else pa.string()
 
 
 Said = dict[tuple[str, int], bool | None]

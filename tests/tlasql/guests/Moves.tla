@@ -1,0 +1,4 @@
+---- MODULE Moves ----
+VARIABLE x
+Spec == [][TRUE]_x
+====

@@ -1,0 +1,111 @@
+"""Modules as authors outside write them, over random states: SQL says what TLC says of them."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from tlasql_states import Domain, State, duck
+
+from tlasql.cli import main
+from tlasql.lang.types import Function, parse_type
+
+FOLDER = Path(__file__).with_name("guests")
+GUESTS = tomllib.loads((FOLDER / "guests.toml").read_text(encoding="utf-8"))
+STATES = 40
+MAPPING = """
+[states]
+table = "shapes.states"
+[scope]
+columns = ["cluster", "trace"]
+coverage = "shapes.coverage"
+"""
+UNKNOWN = {"Stock": 0, "Election": 0.06, "Stack": 0.15, "Tree": 0.03}
+"""The share of verdicts at which TLC stops: values outside of a DOMAIN."""
+
+
+def _states(domain: Domain) -> list[State]:
+    """Random states, in which most functions have all their arguments, and much stays from state to state."""
+    chance, found = random.Random(5), list[State]()
+    while len(found) < STATES:
+        state = dict(domain.state(chance))
+        for name, kind in domain.types.items():
+            every = domain.texts.get(str(kind.argument)) if isinstance(kind, Function) else None
+            if isinstance(kind, Function) and every and chance.random() < 0.85:
+                state[name] = {key: domain.value(kind.result, chance) for key in every}
+        kept = {name: value for name, value in found[-1].items() if chance.random() < 0.6} if found else {}
+        found.append({**state, **kept})
+    return found
+
+
+def _mapping(name: str) -> str:
+    lines = [f'module = "{name}"']
+    for table in ("types", "constants"):
+        lines += [f"[{table}]", *(f"{key} = {_toml(value)}" for key, value in GUESTS[name][table].items())]
+    return "\n".join(lines) + MAPPING
+
+
+def _toml(value: object) -> str:
+    return f"{{ model = {json.dumps(value['model'])} }}" if isinstance(value, dict) else json.dumps(value)
+
+
+@pytest.fixture
+def arguments(request: pytest.FixtureRequest, tmp_path: Path) -> list[str]:
+    """A guest, its mapping and a database of its states."""
+    name = request.param
+    values = dict(GUESTS[name]["values"])
+    types = {variable: parse_type(text) for variable, text in GUESTS[name]["types"].items()}
+    domain = Domain(types, values.pop("Int"), values)
+    duck(domain, _states(domain), str(tmp_path / "states.db")).close()
+    (tmp_path / "mapping.toml").write_text(_mapping(name), encoding="utf-8")
+    (tmp_path / "schemas.json").write_text(json.dumps(domain.schemas()), encoding="utf-8")
+    files = ["--mapping", str(tmp_path / "mapping.toml"), "--schemas", str(tmp_path / "schemas.json")]
+    return [str(FOLDER / f"{name}.tla"), *files, "--data", str(tmp_path / "states.db")]
+
+
+@pytest.mark.parametrize("arguments", GUESTS, indirect=True)
+def test_tlc_says_the_same(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Tuples and records as arguments, stacks of PlusCal, recursion that a number bounds."""
+    assert main(["diff", *arguments]) == 0
+    found = re.search(
+        r"(\d+) verdicts compared, 0 differ, (\d+) unknown to SQL(?:; TLC stops at (\d+))?",
+        capsys.readouterr().out,
+    )
+    assert found is not None
+    compared, unknown, stops = (int(each or 0) for each in found.groups())
+    assert compared >= 5 * STATES
+    assert stops <= unknown <= stops + 0.01 * compared
+    assert unknown <= UNKNOWN[Path(arguments[0]).stem] * compared
+
+
+@pytest.mark.parametrize("arguments", ["Tree"], indirect=True)
+def test_claims_that_are_not_judged_are_told(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A theorem's formulas without a name, and those about whole behaviours; no lemma of states is one."""
+    assert main(["check", *arguments[:-2], "--engine", "duckdb"]) == 0
+    said = [line.partition(": not judged: ") for line in capsys.readouterr().out.splitlines()]
+    words = " is not the name of a predicate or a step"
+    assert [(place.split(":")[1], claim) for place, _, claim in said if claim] == [
+        ("29", f"Cardinality(Nodes) < 5{words}"),
+        ("30", f"Sometimes{words}"),
+        ("31", f"Other!Spec{words}"),
+        ("32", f"<>[]Single{words}"),
+        ("32", f"WF_parent(UNCHANGED parent){words}"),
+    ]
+
+
+@pytest.mark.parametrize("arguments", ["Stock"], indirect=True)
+def test_functions_of_records_are_told_as_such(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In the states, in what changed, and for TLC; an element that a set repeats is shown once."""
+    assert main(["explain", *arguments, "--only", "release", "--limit", "1", "--confirm"]) == 1
+    said = capsys.readouterr().out
+    assert re.search(r'reserved\[\[sku \|-> "\w+", wh \|-> "\w+"\]\](.qty)?: ', said)
+    assert '"south", "south"' not in said
+    assert "TLC confirms it." in said

@@ -1,0 +1,71 @@
+"""Records that several columns name, as a service has them in a table, and claims about two of them."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tlasql.cli import main
+
+FOLDER = Path(__file__).with_name("payments")
+FILES = ["Payments.tla", "--mapping", "mapping.toml", "--schemas", "schemas.json"]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the module and its rows, as the working directory."""
+    shutil.copytree(FOLDER, tmp_path / "payments")
+    monkeypatch.chdir(tmp_path / "payments")
+    return tmp_path / "payments"
+
+
+def _claim(folder: Path, formula: str) -> None:
+    path = folder / "Payments.tla"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(re.sub(r"(?m)^Alike == .*$", lambda _: f"Alike == {formula}", text), encoding="utf-8")
+
+
+def test_a_claim_about_two_records_is_judged(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each order has all its payments; whose amount is unknown is unknown."""
+    assert main(["explain", *FILES, "--data", "data", "--confirm"]) == 1
+    said = capsys.readouterr().out
+    assert re.findall(r"^(\w+): (\w+) \((.*?)\)", said, re.MULTILINE) == [
+        ("paid", "unknown", "5 checked, 4 exercised, 0 violated, 1 unknown: not_known"),
+        ("none_twice", "violated", "5 checked, 2 exercised, 1 violated, 2 unknown: not_known"),
+        ("alike", "violated", "5 checked, 4 exercised, 1 violated, 2 unknown: not_known"),
+    ]
+    assert 'p = {"order": "A-1", "select": 1}' in said
+    assert "False: q.ok (Payments.tla:14:" in said
+    assert said.count("TLC confirms it.") == 2
+
+
+@pytest.mark.parametrize(
+    ("formula", "says"),
+    [
+        (
+            "\\A p, q, r \\in payments : p.order = q.order /\\ p.ok => r.ok",
+            "14:25: error: a further range beside a set of records\n    quantify over at most two records",
+        ),
+        (
+            "\\A p, q \\in payments : p.order = q.order => p = q",
+            "14:54: error: p = q speaks of more than q\n    relate q and p by equalities of fields",
+        ),
+    ],
+)
+def test_other_claims_about_records_are_refused(
+    formula: str, says: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _claim(folder, formula)
+    assert main(["check", *FILES, "--engine", "duckdb"]) == 2
+    assert f"Payments.tla:{says}" in capsys.readouterr().err
+
+
+def test_what_relates_records_is_in_the_mapping(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    mapping = folder / "mapping.toml"
+    text = mapping.read_text(encoding="utf-8").replace('within = ["order"]\n', "")
+    mapping.write_text(text, encoding="utf-8")
+    assert main(["check", *FILES, "--engine", "duckdb"]) == 2
+    assert 'add within = ["order"] to the mapping, and order to the fields' in capsys.readouterr().err
