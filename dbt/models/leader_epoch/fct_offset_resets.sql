@@ -271,6 +271,8 @@ select
         when refused_id is null and not is_without_offset then 'client_unknown'
         when cause is null and not is_log_start_requested and tiered_storage = 'deletes_when_disabled'
             then 'not_logged'
+        -- the session's earlier request, which listed the offset, is not known
+        when cause is null and refused_id is not null and refused_offset is null then 'client_unknown'
         when cause is null then 'not_captured'
     end as unknown_reason,
     tiered_storage,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from fencepost.protocols.leader_epoch.client_cache import ClientCache
 from fencepost.protocols.leader_epoch.client_requests import ClientRequest
+from fencepost.protocols.leader_epoch.lines import PartitionLine
 from fencepost.replay.correlation_ids import CorrelationIds
 
 COMMITTED, RESET, READ, ELSEWHERE = "committed", "reset", "read", "elsewhere"
@@ -45,7 +46,8 @@ class Position:
     It began at the offset ``began_at`` of the incarnation ``began_of``, which an ``answer`` gave it, None if
     none did. Since then it has read from ``read_from`` up to ``read_to`` at most: the high watermark in the
     answers. ``line`` is its newest Fetch, ``row`` the number of its row of silver.fetch_positions;
-    ``earlier`` is where it last fetched another incarnation.
+    ``earlier`` is where it last fetched another incarnation. ``listed``: what its newest request that lists
+    the partition says of it, which is what a fetch session has; None if that is not known.
     """
 
     topic_id: str | None
@@ -59,6 +61,7 @@ class Position:
     read_to: int
     answer: AnsweredOffset | None = None
     earlier: Position | None = None
+    listed: PartitionLine | None = None
 
     def explains(self, offset: int) -> bool:
         """Whether the client can have come to an offset by reading."""
