@@ -1,4 +1,4 @@
-"""Where a client is that is refused in a fetch session: no line of that request says it."""
+"""Where a client fetches, and where its offset comes from, in fetch sessions and beside other requests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,13 @@ from fencepost.protocols.leader_epoch.client_requests import ClientRequest
 from fencepost.protocols.leader_epoch.clocks import Window
 from fencepost.protocols.leader_epoch.cluster_replay import replay
 from fencepost.protocols.leader_epoch.fetch_positions import FetchPositions, note_answered_offset
-from fencepost.protocols.leader_epoch.lines import FETCH, LIST_OFFSETS, NamedPartition, PartitionLine
+from fencepost.protocols.leader_epoch.lines import (
+    FETCH,
+    LIST_OFFSETS,
+    OFFSET_FETCH,
+    NamedPartition,
+    PartitionLine,
+)
 from fencepost.replay.correlation_ids import ConnectionIds, CorrelationIds
 from fencepost.replay.metadata_log import MetadataLog
 from fencepost.replay.metadata_records import PARTITION, TOPIC, MetadataRecord
@@ -50,8 +56,8 @@ def partition(error: int = 0, offset: int = -1, **of: int) -> PartitionLine:
     return PartitionLine(NamedPartition(None, "A", 0), **values)
 
 
-def found(lines: ClientLines, missing: int | None, *fetches: tuple[ClientRequest, PartitionLine]) -> Any:
-    """Offset, epochs and origin of the last row, where the line of the request ``missing`` is."""
+def rows(lines: ClientLines, missing: int | None, *fetches: tuple[ClientRequest, PartitionLine]) -> Any:
+    """The rows of these fetches and answers, where the line of the request ``missing`` is."""
     ids = [(0, 99)] if missing is None else [(0, missing - 1), (missing + 1, 99)]
     client = Client("reader", CorrelationIds([ConnectionIds((1, ONE), None, ids, [(0, 0), (99, 99)])]), True)
     positions = FetchPositions()
@@ -60,7 +66,12 @@ def found(lines: ClientLines, missing: int | None, *fetches: tuple[ClientRequest
             positions.add(lines, line, each, "t", client)
         else:
             note_answered_offset(lines, line, each, ("t", 0), client)
-    row = positions.to_arrow().to_pylist()[-1]
+    return positions.to_arrow().to_pylist()
+
+
+def found(lines: ClientLines, missing: int | None, *fetches: tuple[ClientRequest, PartitionLine]) -> Any:
+    """Offset, epochs and origin of the last row."""
+    row = rows(lines, missing, *fetches)[-1]
     return [row[name] for name in ("fetch_offset", "current_leader_epoch", "last_fetched_epoch", "origin")]
 
 
@@ -99,3 +110,34 @@ def test_else_it_is_not_known(
 
 def test_of_a_session_whose_beginning_is_not_known_nothing_is(lines: ClientLines) -> None:
     assert found(lines, None, REFUSED) == [None] * 4
+
+
+def told(number: int, offset: int, group_id: str | None = None) -> tuple[ClientRequest, PartitionLine]:
+    """An answer to ListOffsets, or to OffsetFetch of a group."""
+    request_of = request(number, api_key=LIST_OFFSETS if group_id is None else OFFSET_FETCH)
+    return request_of, partition(answered=offset)._replace(group_id=group_id)
+
+
+@pytest.mark.parametrize("end", [9, 12])
+def test_who_asks_where_the_log_ends_reads_on(lines: ClientLines, end: int) -> None:
+    """Kafka Streams and applications ask so how far behind they are, at any moment."""
+    at_9 = (request(4), partition(offset=9))
+    assert len(rows(lines, None, BEGUN, told(3, end), at_9)) == 1
+    refused = (request(4), partition(OUT_OF_RANGE, offset=9))
+    assert [row["origin"] for row in rows(lines, None, BEGUN, told(3, end), refused)][1:] == ["read"]
+
+
+def test_who_asks_where_the_log_ends_begins_at_its_committed_offset(lines: ClientLines) -> None:
+    begins = (request(4), partition(offset=7))
+    for asked in ((told(2, 7, "g"), told(3, 20)), (told(2, 20), told(3, 7, "g"))):
+        assert found(lines, None, *asked, begins)[3] == "committed"
+
+
+def test_a_reset_begins_anew(lines: ClientLines) -> None:
+    """Where the offset before was refused, the group has none, or nobody can have read up to there."""
+    refused, at_9 = (request(2), partition(OUT_OF_RANGE, offset=9)), (request(5), partition(offset=9))
+    assert found(lines, None, BEGUN, refused, told(3, 9), at_9)[3] == "reset"
+    assert found(lines, None, BEGUN, told(3, -1, "g"), told(4, 9), at_9)[3] == "reset"
+    assert found(lines, None, BEGUN, told(3, 0), (request(5), partition(offset=0)))[3] == "reset"
+    diverged = (request(2), partition(offset=9, answered=8))
+    assert found(lines, None, BEGUN, diverged, told(3, 9), at_9)[3] == "reset"

@@ -12,6 +12,7 @@ from fencepost.protocols.leader_epoch.client import (
     READ,
     RESET,
     AnsweredOffset,
+    AnsweredOffsets,
     Client,
     Place,
     Position,
@@ -31,6 +32,7 @@ from fencepost.replay.keys import digest_of
 from fencepost.replay.requests import error_name
 
 _COLUMNS = list(MET_FETCHES.columns)
+_NO_ANSWERS: AnsweredOffsets = {}
 _ID, _NEXT = _COLUMNS.index("fetch_position_id"), _COLUMNS.index("next_fetch_position_id")
 
 
@@ -55,7 +57,8 @@ def note_answered_offset(
             client.without_offset[place] = each.group_id
     if each.error != 0 or each.answered < 0:
         return
-    position = client.answered_offsets.get(place) or client.positions.get(place)
+    answers = client.answered_offsets.get(place, {})
+    position = answers.get(COMMITTED) or answers.get(RESET) or client.positions.get(place)
     if line.api_key == OFFSET_FOR_LEADER_EPOCH and position and each.answered >= position.offset:
         # the position is valid (SubscriptionState.maybeCompleteValidation): the client does not move
         return
@@ -65,9 +68,10 @@ def note_answered_offset(
     else:
         origin, topic_id = RESET, agreed(lines.answered_from(line, each, place[0])).topic_id or None
         without = client.without_offset.get(place)
-    client.answered_offsets[place] = AnsweredOffset(
+    answer = AnsweredOffset(
         origin, each.answered, each.answered_epoch, line.request_id, each.group_id, topic_id, line, without
     )
+    client.note(place, answer)
 
 
 class FetchPositions:
@@ -81,27 +85,27 @@ class FetchPositions:
     ) -> None:
         """Add a partition of a Fetch: it reads on from the client's Fetch before, or begins a new row."""
         place = (topic, each.requested.partition)
-        before, answer = (None, None) if client is None else client.begun(place)
+        before, answers = (None, _NO_ANSWERS) if client is None else client.begun(place)
         requested_id = each.requested.topic_id
         if each.offset < 0 and each.error == 0:
             # of a fetch session: the position is as it was
             if before is not None and requested_id in (None, before.topic_id):
                 before.read_to, before.line = max(before.read_to, each.high_watermark), line
+                before.refused = _is_refused(each)
             return
         # most fetches by topic id only read on: what lived need not be looked up for those
         possible = lines.answered_from(line, each, topic) if requested_id is None else None
         topic_id = requested_id if possible is None else agreed(possible).topic_id or None
         listed = each if each.offset >= 0 else _of_session(line, requested_id, before, client)
-        if listed is not each:
-            # refused in a fetch session that does not list it again: an offset that it got since is not used
-            answer = None
         offset = -1 if listed is None else listed.offset
-        if client is not None and answer is not None and (each.error == 0 or answer.offset != offset):
+        # refused in a fetch session that does not list it again: an offset that it got since is not used
+        answer = _given(answers, before, (topic_id, offset)) if listed is each else None
+        if client is not None and answers and listed is each:
             # a client that is refused stays where it is
-            del client.answered_offsets[place]
+            client.answered_offsets[place] = {answer.origin: answer} if answer and each.error != 0 else {}
         if before is not None and answer is None and _reads_on(before, topic_id, offset, each.error):
             before.offset, before.topic_id, before.line = offset, before.topic_id or topic_id, line
-            before.listed = each
+            before.listed, before.refused = each, _is_refused(each)
             before.read_to = max(before.read_to, each.high_watermark)
             return
         common, lists = columns_of(lines.answered_from(line, each, topic) if possible is None else possible)
@@ -148,9 +152,10 @@ class FetchPositions:
                 offset, origin.topic_id,
                 before.read_from if before is not None and has_read_on else offset,
                 max(offset, each.high_watermark if each.error == 0 else -1),
-                answer if answer is not None and answer.offset == offset else None,
+                answer,
                 before if before is None or before.topic_id != topic_id else before.earlier,
                 listed,
+                _is_refused(each),
             )  # fmt: skip
             if before is not None:
                 before.earlier = None
@@ -176,10 +181,37 @@ def _of_session(
     return before.listed if is_same and client.sent_nothing_else(before.line, line) else None
 
 
+def _is_refused(each: PartitionLine) -> bool:
+    """Whether a Fetch was refused, or was told where the logs part."""
+    return each.error not in (None, 0) or each.answered >= 0
+
+
+def _given(
+    answers: AnsweredOffsets, before: Position | None, at: tuple[str | None, int]
+) -> AnsweredOffset | None:
+    """The answer that gave a client the offset that it fetches of a topic id (both in ``at``); None if none
+    did.
+
+    A client that asks where the log ends need not go there: it may want to know how far behind it is.
+    """
+    committed, reset = (answers.get(origin) for origin in (COMMITTED, RESET))
+    if committed is not None and committed.offset == at[1]:
+        return committed
+    if reset is None or reset.offset != at[1]:
+        return None
+    may_stay = before is not None and not before.refused and reset.reset_group_id is None
+    return None if before is not None and may_stay and _is_ahead(before, *at) else reset
+
+
 def _reads_on(before: Position, topic_id: str | None, offset: int, error: int | None) -> bool:
     """Whether a fetch only reads on from the one before."""
+    return error in (None, 0) and _is_ahead(before, topic_id, offset)
+
+
+def _is_ahead(before: Position, topic_id: str | None, offset: int) -> bool:
+    """Whether a client can have come to an offset by reading on."""
     is_same = topic_id is None or before.topic_id in (None, topic_id)
-    return is_same and before.offset <= offset <= before.read_to and error in (None, 0)
+    return is_same and before.offset <= offset <= before.read_to
 
 
 def _origin(
@@ -193,7 +225,7 @@ def _origin(
     topic_id, offset = at
     if client is None or offset < 0:
         return Origin()
-    if answer is not None and answer.offset == offset:
+    if answer is not None:
         return Origin(
             answer.origin, answer.topic_id, answer.leader_epoch, answer.request_id, answer.group_id,
             answer.reset_group_id,
@@ -202,7 +234,7 @@ def _origin(
         # the line that gave it the offset may be missing
         return Origin(ELSEWHERE if client.is_known_until(line) else None)
     is_whole = client.sent_nothing_else(before.line, line)
-    if answer is None and before.offset <= offset <= before.read_to:
+    if before.offset <= offset <= before.read_to:
         # lines between the two may be missing: then only the same offset shows that the client brought it
         # along from another incarnation
         is_certain = before.topic_id == topic_id or is_whole or 0 < offset == before.offset
