@@ -199,7 +199,7 @@ GROUP_JOINS = Table(
         "reason": "string",  # from the member (version 8 and later)
         "protocol_type": "string",
         "protocols": "array<string>",  # assignors that it supports
-        # of the first protocol's subscription, as in claimed_generation; NO_GENERATION in groups of other types
+        # of the first protocol's subscription, as in claimed_generation; NO_GENERATION of other types
         "presented_generation": "int",
         "claim_source": "string",
         "claims": "int",  # partitions that it claims; null if they could not be read
