@@ -101,29 +101,21 @@ truncations as (
     group by resets.cluster, resets.fetch_position_id
 ),
 
--- logs of coordinators, if all of them are known from their first record on
-whole_coordinators as (
-    select coordinators.cluster
-    from (
-        select
-            cluster,
-            topic_id,
-            partition,
-            min(from_position) as from_position,
-            count_if(not covered) as holes
-        from {{ source('silver', 'metadata_coverage') }}
-        where topic = '__consumer_offsets'
-        group by cluster, topic_id, partition
-    ) as coordinators
-    inner join {{ source('silver', 'topic_incarnations') }} as incarnations
-        on coordinators.cluster = incarnations.cluster and coordinators.topic_id = incarnations.topic_id
-    group by coordinators.cluster
+-- clusters whose coordinators' topic has had all of its partitions from the beginning: a group stays in one
+lasting as (
+    select incarnations.cluster
+    from {{ source('silver', 'topic_incarnations') }} as incarnations
+    inner join {{ source('silver', 'partitions') }} as partitions
+        on
+            incarnations.cluster = partitions.cluster
+            and incarnations.topic_id = partitions.topic_id
+            and incarnations.created_at = partitions.from_time
+    where incarnations.topic = '__consumer_offsets'
+    group by incarnations.cluster
     having
-        max(coordinators.from_position) = 0
-        and max(coordinators.holes) = 0
-        and count(distinct coordinators.topic_id) = 1
+        count(distinct incarnations.topic_id) = 1
         and max(incarnations.incarnation) = 1
-        and count(*) = max(incarnations.partitions)
+        and count(distinct partitions.partition) = max(incarnations.partitions)
 ),
 
 coordinators_known as (
@@ -140,12 +132,47 @@ homes as (
     select
         resets.cluster,
         resets.fetch_position_id,
-        max(pieces.coordinator_partition) as coordinator_partition
+        max(if(lasting.cluster is not null, pieces.coordinator_partition, null)) as coordinator_partition
     from resets
     left join {{ source('silver', 'coverage') }} as pieces
         on resets.cluster = pieces.cluster and resets.group_id = pieces.group_id
+    left join lasting
+        on resets.cluster = lasting.cluster
     where resets.is_without_offset
     group by resets.cluster, resets.fetch_position_id
+),
+
+coordinators as (
+    select
+        cluster,
+        topic_id,
+        partition,
+        min(from_position) as from_position,
+        count_if(not covered) as holes
+    from {{ source('silver', 'metadata_coverage') }}
+    where topic = '__consumer_offsets'
+    group by cluster, topic_id, partition
+),
+
+-- the group's log, if it is known from its first record on; if nothing tells which one that is, all of them
+whole_coordinators as (
+    select
+        homes.cluster,
+        homes.fetch_position_id
+    from homes
+    inner join coordinators
+        on
+            homes.cluster = coordinators.cluster
+            and coordinators.partition = coalesce(homes.coordinator_partition, coordinators.partition)
+    inner join {{ source('silver', 'topic_incarnations') }} as incarnations
+        on coordinators.cluster = incarnations.cluster and coordinators.topic_id = incarnations.topic_id
+    group by homes.cluster, homes.fetch_position_id
+    having
+        max(coordinators.from_position) = 0
+        and max(coordinators.holes) = 0
+        and count(distinct coordinators.topic_id) = 1
+        and max(incarnations.incarnation) = 1
+        and count(*) = if(max(homes.coordinator_partition) is null, max(incarnations.partitions), 1)
 ),
 
 -- until when the log of the group is known; if nothing tells which one that is, all of them
@@ -236,7 +263,9 @@ explained as (
     left join with_commits
         on resets.cluster = with_commits.cluster and resets.fetch_position_id = with_commits.fetch_position_id
     left join whole_coordinators
-        on resets.cluster = whole_coordinators.cluster
+        on
+            resets.cluster = whole_coordinators.cluster
+            and resets.fetch_position_id = whole_coordinators.fetch_position_id
     left join known_until
         on
             resets.cluster = known_until.cluster
@@ -271,6 +300,8 @@ select
         when refused_id is null and not is_without_offset then 'client_unknown'
         when cause is null and not is_log_start_requested and tiered_storage = 'deletes_when_disabled'
             then 'not_logged'
+        -- the session's earlier request, which listed the offset, is not known
+        when cause is null and refused_id is not null and refused_offset is null then 'client_unknown'
         when cause is null then 'not_captured'
     end as unknown_reason,
     tiered_storage,

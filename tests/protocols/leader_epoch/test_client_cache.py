@@ -50,6 +50,15 @@ def test_what_a_producer_was_told_is_known() -> None:
     assert take(cache, told("b", 0)) == [("a", 4, True)]
 
 
+def test_a_topic_that_was_gone_has_any_leader_epoch_when_it_is_back() -> None:
+    cache = ClientCache(a_producer=True)
+    take(cache, told("a", 5))
+    assert take(cache, told(None)) == [("a", 5, True)]
+    assert take(cache, told("b", 0)) == [("a", 5, True)]
+    assert take(cache, told("b", 1)) == [("b", 0, True)]
+    assert take(cache, told("b", 0)) == [("b", 1, False)]
+
+
 def test_an_admin_client_was_told_and_took_nothing() -> None:
     cache = ClientCache()
     assert take(cache, told("a", 4)) == []

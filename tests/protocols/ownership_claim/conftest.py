@@ -193,7 +193,7 @@ def _requests(case: Case) -> pa.Table:
         if api == "join":
             bytes_ = b64encode(subscription(call.get("says", {}))).decode()
             names = call.get("protocols", ["cooperative-sticky"])
-            sent |= {"protocolType": "consumer", "reason": call.get("reason")}
+            sent |= {"protocolType": call.get("type", "consumer"), "reason": call.get("reason")}
             sent |= {"sessionTimeoutMs": call.get("session_ms", 10_000)}
             sent |= {"protocols": [{"name": name, "metadata": bytes_} for name in names]}
             answer |= {"generationId": call.get("generation", -1), "leader": call.get("leader", "")}

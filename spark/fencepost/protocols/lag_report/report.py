@@ -34,10 +34,10 @@ ORDER BY records DESC, restore_cause NULLS LAST
 """
 RESTORE_CAUSES = {
     "cleaner": "that the state cleaner had deleted",
-    "startup": "that were too old when the process started",
+    "startup": "deleted as too old when the process started",
     "user": "deleted by cleanUp()",
-    "wipe": "wiped, since their task had ended unclean",
-    "corrupted": "that were corrupted",
+    "wipe": "wiped after an unclean end of a task",
+    "corrupted": "found corrupted",
     "new_disk": "of an instance without a state directory",
     "no_checkpoint": "without a checkpoint",
     None: "for an unknown cause",

@@ -89,7 +89,7 @@ def _topic_answer(text_of_topic: str, history: ClusterHistory | None) -> TopicAn
     if topic is None:
         return None
     topic_id = None if topic_id == ZERO_ID else topic_id
-    return TopicAnswer(topic, topic_id, error, partitions, *_true_between(topic_id, partitions, history))
+    return TopicAnswer(topic, topic_id, error, partitions, *true_between(topic_id, partitions, history))
 
 
 def _partition_answer(answer: Mapping[str, Any]) -> PartitionAnswer:
@@ -99,7 +99,7 @@ def _partition_answer(answer: Mapping[str, Any]) -> PartitionAnswer:
     return PartitionAnswer(*(default if value is None else value for value, default in with_defaults))
 
 
-def _true_between(
+def true_between(
     topic_id: str | None, partitions: Sequence[PartitionAnswer], history: ClusterHistory | None
 ) -> tuple[int, int, bool]:
     """The offsets ``[since, until)`` of the metadata log at which a topic had this id and these leader

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from fencepost.protocols.leader_epoch.client_cache import ClientCache
 from fencepost.protocols.leader_epoch.client_requests import ClientRequest
+from fencepost.protocols.leader_epoch.lines import PartitionLine
 from fencepost.replay.correlation_ids import CorrelationIds
 
 COMMITTED, RESET, READ, ELSEWHERE = "committed", "reset", "read", "elsewhere"
@@ -38,6 +40,10 @@ class AnsweredOffset:
         return self.origin == COMMITTED and (self.group_id, self.offset) == (group_id, offset)
 
 
+AnsweredOffsets = Mapping[str, AnsweredOffset]
+"""The newest offset of each origin (COMMITTED, RESET) that a client got for a partition."""
+
+
 @dataclass(slots=True)
 class Position:
     """Where a client fetches a partition.
@@ -45,7 +51,9 @@ class Position:
     It began at the offset ``began_at`` of the incarnation ``began_of``, which an ``answer`` gave it, None if
     none did. Since then it has read from ``read_from`` up to ``read_to`` at most: the high watermark in the
     answers. ``line`` is its newest Fetch, ``row`` the number of its row of silver.fetch_positions;
-    ``earlier`` is where it last fetched another incarnation.
+    ``earlier`` is where it last fetched another incarnation. ``listed``: what its newest request that lists
+    the partition says of it, which is what a fetch session has; None if that is not known. ``refused``: the
+    newest answer was an error, or that the logs part, so that the client may have to reset its offset.
     """
 
     topic_id: str | None
@@ -59,6 +67,8 @@ class Position:
     read_to: int
     answer: AnsweredOffset | None = None
     earlier: Position | None = None
+    listed: PartitionLine | None = None
+    refused: bool = False
 
     def explains(self, offset: int) -> bool:
         """Whether the client can have come to an offset by reading."""
@@ -93,7 +103,7 @@ class Client:
     highest_id: int = -1
     metadata_requests: list[int] = field(default_factory=list)
     cache: ClientCache = field(init=False)
-    answered_offsets: dict[Place, AnsweredOffset] = field(default_factory=dict)
+    answered_offsets: dict[Place, AnsweredOffsets] = field(default_factory=dict)
     without_offset: dict[Place, str | None] = field(default_factory=dict)
     positions: dict[Place, Position] = field(default_factory=dict)
 
@@ -128,14 +138,18 @@ class Client:
         """Whether the line of every request before this one is known, from the first (ApiVersions) on."""
         return self.name is not None and self.numbering.is_whole(0, line.correlation_id)
 
-    def begun(self, place: Place) -> tuple[Position | None, AnsweredOffset | None]:
-        """Where it fetched before, and the offset that it got since; now it fetches again."""
+    def begun(self, place: Place) -> tuple[Position | None, AnsweredOffsets]:
+        """Where it fetched before, and the offsets that it got since; now it fetches again."""
         self.without_offset.pop(place, None)
-        return self.positions.get(place), self.answered_offsets.get(place)
+        return self.positions.get(place), self.answered_offsets.get(place, {})
+
+    def note(self, place: Place, answer: AnsweredOffset) -> None:
+        """Note an offset that it got, from which it may fetch."""
+        self.answered_offsets[place] = {**self.answered_offsets.get(place, {}), answer.origin: answer}
 
     def committed(self, place: Place, group_id: str | None, offset: int) -> AnsweredOffset | None:
         """The answer to OffsetFetch that gave it this committed offset, if it has not read on from there."""
-        answer = self.answered_offsets.get(place)
+        answer = self.answered_offsets.get(place, {}).get(COMMITTED)
         if (
             answer is None
             and (position := self.positions.get(place)) is not None

@@ -196,9 +196,9 @@ class ClientCache:
                 told_id, topic_answer, seen=seen, losses=self._losses
             )
             return
-        # a change of incarnation shows only where cache and answer both have an id
+        # any id is another one than none: so it is once the topic was gone (KAFKA-13488)
         cached_id = None if of.gone else of.topic_id
-        changed_id = cached_id is not None and told_id is not None and cached_id != told_id
+        changed_id = told_id is not None and cached_id != told_id
         seen, ever_had, as_answered, unsure = of.epochs(), of.partitions(), True, of.unsure
         for each in topic_answer.partitions:
             if each.partition in unsure:

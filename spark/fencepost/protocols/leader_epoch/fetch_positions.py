@@ -12,6 +12,7 @@ from fencepost.protocols.leader_epoch.client import (
     READ,
     RESET,
     AnsweredOffset,
+    AnsweredOffsets,
     Client,
     Place,
     Position,
@@ -31,6 +32,7 @@ from fencepost.replay.keys import digest_of
 from fencepost.replay.requests import error_name
 
 _COLUMNS = list(MET_FETCHES.columns)
+_NO_ANSWERS: AnsweredOffsets = {}
 _ID, _NEXT = _COLUMNS.index("fetch_position_id"), _COLUMNS.index("next_fetch_position_id")
 
 
@@ -55,7 +57,8 @@ def note_answered_offset(
             client.without_offset[place] = each.group_id
     if each.error != 0 or each.answered < 0:
         return
-    position = client.answered_offsets.get(place) or client.positions.get(place)
+    answers = client.answered_offsets.get(place, {})
+    position = answers.get(COMMITTED) or answers.get(RESET) or client.positions.get(place)
     if line.api_key == OFFSET_FOR_LEADER_EPOCH and position and each.answered >= position.offset:
         # the position is valid (SubscriptionState.maybeCompleteValidation): the client does not move
         return
@@ -65,9 +68,10 @@ def note_answered_offset(
     else:
         origin, topic_id = RESET, agreed(lines.answered_from(line, each, place[0])).topic_id or None
         without = client.without_offset.get(place)
-    client.answered_offsets[place] = AnsweredOffset(
+    answer = AnsweredOffset(
         origin, each.answered, each.answered_epoch, line.request_id, each.group_id, topic_id, line, without
     )
+    client.note(place, answer)
 
 
 class FetchPositions:
@@ -81,37 +85,32 @@ class FetchPositions:
     ) -> None:
         """Add a partition of a Fetch: it reads on from the client's Fetch before, or begins a new row."""
         place = (topic, each.requested.partition)
-        before, answer = (None, None) if client is None else client.begun(place)
+        before, answers = (None, _NO_ANSWERS) if client is None else client.begun(place)
         requested_id = each.requested.topic_id
         if each.offset < 0 and each.error == 0:
             # of a fetch session: the position is as it was
             if before is not None and requested_id in (None, before.topic_id):
                 before.read_to, before.line = max(before.read_to, each.high_watermark), line
+                before.refused = _is_refused(each)
             return
         # most fetches by topic id only read on: what lived need not be looked up for those
         possible = lines.answered_from(line, each, topic) if requested_id is None else None
         topic_id = requested_id if possible is None else agreed(possible).topic_id or None
-        offset = each.offset if each.offset >= 0 or before is None else before.offset
-        if client is not None and answer is not None and (each.error == 0 or answer.offset != offset):
+        listed = each if each.offset >= 0 else _of_session(line, requested_id, before, client)
+        offset = -1 if listed is None else listed.offset
+        # refused in a fetch session that does not list it again: an offset that it got since is not used
+        answer = _given(answers, before, (topic_id, offset)) if listed is each else None
+        if client is not None and answers and listed is each:
             # a client that is refused stays where it is
-            del client.answered_offsets[place]
+            client.answered_offsets[place] = {answer.origin: answer} if answer and each.error != 0 else {}
         if before is not None and answer is None and _reads_on(before, topic_id, offset, each.error):
             before.offset, before.topic_id, before.line = offset, before.topic_id or topic_id, line
+            before.listed, before.refused = each, _is_refused(each)
             before.read_to = max(before.read_to, each.high_watermark)
             return
         common, lists = columns_of(lines.answered_from(line, each, topic) if possible is None else possible)
         window = lines.window(line)
-        origin = _origin(answer, before, offset, line, client)
-        if (
-            before is not None
-            and client is not None
-            and origin.origin == READ
-            and before.topic_id != topic_id
-        ):
-            # lines between the two may be missing: then only the same offset shows that the client brought
-            # it along from the other incarnation
-            is_certain = client.sent_nothing_else(before.line, line) or 0 < offset == before.offset
-            origin = origin if is_certain else origin._replace(topic_id=None)
+        origin = _origin(answer, before, (topic_id, offset), line, client)
         if origin.topic_id is None:
             only = lines.known.history.only_incarnation(topic, window.highest)
             origin = origin._replace(topic_id=only)
@@ -125,9 +124,7 @@ class FetchPositions:
             requested_id is not None,
             requested_id or "",
             lines.partition_epoch(requested_id, place[1]),
-            each.offset if each.offset >= 0 else None,
-            each.leader_epoch,
-            each.offset_epoch,
+            *((None,) * 3 if listed is None else (offset, listed.leader_epoch, listed.offset_epoch)),
             *common,
             error_name(each.error),
             each.answered_epoch,
@@ -151,11 +148,14 @@ class FetchPositions:
                 self._rows[before.row][_NEXT] = row[_ID]
             has_read_on = before is not None and origin.origin == READ and before.topic_id == topic_id
             client.positions[place] = Position(
-                topic_id, offset, each.offset_epoch, line, len(self._rows), offset, origin.topic_id,
+                topic_id, offset, -1 if listed is None else listed.offset_epoch, line, len(self._rows),
+                offset, origin.topic_id,
                 before.read_from if before is not None and has_read_on else offset,
                 max(offset, each.high_watermark if each.error == 0 else -1),
-                answer if answer is not None and answer.offset == offset else None,
+                answer,
                 before if before is None or before.topic_id != topic_id else before.earlier,
+                listed,
+                _is_refused(each),
             )  # fmt: skip
             if before is not None:
                 before.earlier = None
@@ -169,29 +169,75 @@ class FetchPositions:
         return rows.to_arrow()
 
 
+def _of_session(
+    line: ClientRequest, requested_id: str | None, before: Position | None, client: Client | None
+) -> PartitionLine | None:
+    """What the fetch session of a request that does not list a partition has of it; None where that is not
+    known: a missing line may have listed it, and a session ends with its connection at the latest.
+    """
+    if client is None or before is None or requested_id not in (None, before.topic_id):
+        return None
+    is_same = (line.broker_id, line.connection) == (before.line.broker_id, before.line.connection)
+    return before.listed if is_same and client.sent_nothing_else(before.line, line) else None
+
+
+def _is_refused(each: PartitionLine) -> bool:
+    """Whether a Fetch was refused, or was told where the logs part."""
+    return each.error not in (None, 0) or each.answered >= 0
+
+
+def _given(
+    answers: AnsweredOffsets, before: Position | None, at: tuple[str | None, int]
+) -> AnsweredOffset | None:
+    """The answer that gave a client the offset that it fetches of a topic id (both in ``at``); None if none
+    did.
+
+    A client that asks where the log ends need not go there: it may want to know how far behind it is.
+    """
+    committed, reset = (answers.get(origin) for origin in (COMMITTED, RESET))
+    if committed is not None and committed.offset == at[1]:
+        return committed
+    if reset is None or reset.offset != at[1]:
+        return None
+    may_stay = before is not None and not before.refused and reset.reset_group_id is None
+    return None if before is not None and may_stay and _is_ahead(before, *at) else reset
+
+
 def _reads_on(before: Position, topic_id: str | None, offset: int, error: int | None) -> bool:
     """Whether a fetch only reads on from the one before."""
+    return error in (None, 0) and _is_ahead(before, topic_id, offset)
+
+
+def _is_ahead(before: Position, topic_id: str | None, offset: int) -> bool:
+    """Whether a client can have come to an offset by reading on."""
     is_same = topic_id is None or before.topic_id in (None, topic_id)
-    return is_same and before.offset <= offset <= before.read_to and error in (None, 0)
+    return is_same and before.offset <= offset <= before.read_to
 
 
 def _origin(
     answer: AnsweredOffset | None,
     before: Position | None,
-    offset: int,
+    at: tuple[str | None, int],
     line: ClientRequest,
     client: Client | None,
 ) -> Origin:
-    if client is None:
+    """Where the offset comes from that is fetched of a topic id (both in ``at``)."""
+    topic_id, offset = at
+    if client is None or offset < 0:
         return Origin()
-    if answer is not None and answer.offset == offset:
+    if answer is not None:
         return Origin(
             answer.origin, answer.topic_id, answer.leader_epoch, answer.request_id, answer.group_id,
             answer.reset_group_id,
         )  # fmt: skip
-    if before is not None and answer is None and before.offset <= offset <= before.read_to:
-        topic_id = before.incarnation_of(offset)
-        return Origin(READ, topic_id, before.leader_epoch, before.line.request_id)
-    # the line that gave it the offset may be missing
-    is_known = client.is_known_until(line) if before is None else client.sent_nothing_else(before.line, line)
-    return Origin(ELSEWHERE if is_known else None)
+    if before is None:
+        # the line that gave it the offset may be missing
+        return Origin(ELSEWHERE if client.is_known_until(line) else None)
+    is_whole = client.sent_nothing_else(before.line, line)
+    if before.offset <= offset <= before.read_to:
+        # lines between the two may be missing: then only the same offset shows that the client brought it
+        # along from another incarnation
+        is_certain = before.topic_id == topic_id or is_whole or 0 < offset == before.offset
+        began_of = before.incarnation_of(offset) if is_certain else None
+        return Origin(READ, began_of, before.leader_epoch, before.line.request_id)
+    return Origin(ELSEWHERE if is_whole and before.offset >= 0 else None)

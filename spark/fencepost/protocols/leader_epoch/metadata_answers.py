@@ -7,7 +7,7 @@ from functools import partial
 
 import pyarrow as pa
 
-from fencepost.protocols.leader_epoch.answers import ListAnswer, TopicAnswer, name_of
+from fencepost.protocols.leader_epoch.answers import ListAnswer, TopicAnswer, name_of, true_between
 from fencepost.protocols.leader_epoch.cached_topics import Change
 from fencepost.protocols.leader_epoch.client import Client
 from fencepost.protocols.leader_epoch.client_cache import (
@@ -64,10 +64,19 @@ class MetadataAnswers:
         is_received = client is not None and client.has_answer(line)
         was_newest = partial(is_newest, lines.known.history, window_of_log.highest, image, version)
         unknown = cache.unknown(answer, is_full=is_full)
+        until = answer.until
         about, span = (*lines.client_columns(line, client), *line_columns(line)), span_columns(window, line)
         for change in cache.update(answer, version, was_newest, is_full=is_full, is_received=is_received):
             changed += 1
-            change_columns = _changed(lines, change, version, cached_max, told_max)
+            only = lines.known.history.only_incarnation(change.topic, window_of_log.highest)
+            if only is not None and change.answer is not None and change.told_topic_id is None:
+                told = answer.topics[change.topic].partitions
+                until = min(until, true_between(only, told, lines.known.history)[1])
+            epochs = [
+                lines.partition_epoch(topic_id or only, change.partition)
+                for topic_id in (change.cached_topic_id, change.told_topic_id)
+            ]
+            change_columns = _changed(change, version, epochs, (cached_max, told_max))
             self._add(lines, line, (change.topic, change.partition), (*about, *change_columns, *span))
         maybe_outdated = [topic_answer for topic_answer in unknown if not was_newest(topic_answer)]
         if maybe_outdated:
@@ -76,7 +85,7 @@ class MetadataAnswers:
         newest = _counters(lines.known.history, Window(window_of_log.highest, window_of_log.highest))[0]
         cache.count(*counters, newest, is_received=is_received)
         # for how long, at least, the change that the answer lacks had been written
-        behind_ms = lines.known.moments.since(line.broker_id, answer.until, line.requested_ms)
+        behind_ms = lines.known.moments.since(line.broker_id, until, line.requested_ms)
         self._answers.add(
             lines.cluster, METADATA_LOG, *about, len(answer.topics), answer.partitions,
             None if unknown else changed, told_max, cached_max, behind_ms, *span,
@@ -135,23 +144,34 @@ def is_newest(
             for life in history.named(answer.topic, image.lowest, highest)
         )
         return is_gone and history.is_covered(image.lowest, highest)
+    life = history.topics.get(_told_id(history, highest, image, answer) or "")
     if version < HAS_RELIABLE_LEADER_EPOCHS:
         # clients keep no epochs of such versions: only another incarnation could be newer
-        newest = [each for each in history.by_name.get(answer.topic, ()) if each.begins.position <= highest][
-            -1:
-        ]
-        return any(
-            (each.gone is None or each.gone.position > highest)
-            and (each.number == 1 or each.begins.position <= image.lowest)
-            and history.is_covered(max(each.begins.position, image.lowest), highest)
-            for each in newest
-        )
-    life = history.topics.get(answer.topic_id or "")
-    if life is None or not answer.is_exact or answer.until <= highest:
+        return life is not None
+    since, until, is_exact = answer.since, answer.until, answer.is_exact
+    if life is not None and answer.topic_id is None:
+        since, until, is_exact = true_between(life.topic_id, answer.partitions, history)
+    if life is None or not is_exact or until <= highest:
         return False
     known_partitions = sum(of.states.begins[0].position <= highest for of in life.partitions.values())
-    is_covered = history.is_covered(max(answer.since, life.begins.position), highest)
+    is_covered = history.is_covered(max(since, life.begins.position), highest)
     return is_covered and known_partitions == len(answer.partitions)
+
+
+def _told_id(history: ClusterHistory, highest: int, image: Window, answer: TopicAnswer) -> str | None:
+    """The topic id of the incarnation that an answer has; None where it is not known.
+
+    Without an id (before version 10) it is the one that lived at ``highest``, if the image had no other.
+    """
+    if answer.topic_id is not None:
+        return answer.topic_id
+    newest = [each for each in history.by_name.get(answer.topic, ()) if each.begins.position <= highest][-1:]
+    for each in newest:
+        is_only = each.number == 1 or each.begins.position <= image.lowest
+        is_covered = history.is_covered(max(each.begins.position, image.lowest), highest)
+        if is_only and is_covered and (each.gone is None or each.gone.position > highest):
+            return each.topic_id
+    return None
 
 
 def _not_known(version: int, told_max: int | None) -> tuple[object, ...]:
@@ -161,30 +181,29 @@ def _not_known(version: int, told_max: int | None) -> tuple[object, ...]:
 
 
 def _changed(
-    lines: ClientLines, change: Change, version: int, cached_max: int | None, told_max: int | None
+    change: Change, version: int, epochs: Sequence[int | None], max_epochs: tuple[int | None, int | None]
 ) -> tuple[object, ...]:
-    """The columns of a change, from has_topic_ids to accepted."""
-    answer, both = change.answer, change.cached_topic_id is not None and change.told_topic_id is not None
-    told_id = (change.told_topic_id or "") if answer is not None else ""
-    has_ids = version >= HAS_TOPIC_IDS
-    told_epoch: int | None = -1
-    if answer is not None:
-        told_epoch = lines.partition_epoch(told_id or None, change.partition) if has_ids else None
+    """The columns of a change, from has_topic_ids to accepted; ``epochs``: the partition epochs in the cache
+    and in the answer, ``max_epochs``: the highest ones there.
+    """
+    answer, told_id = change.answer, change.told_topic_id
+    # an answer without an id is not of another topic than the cache has
+    has_cached_id = told_id is None or (told_id == change.cached_topic_id and not change.cached_gone)
     return (
-        has_ids,
+        version >= HAS_TOPIC_IDS,
         version >= HAS_RELIABLE_LEADER_EPOCHS,
         True,
         change.cached_gone,
         change.cached_topic_id or "",
-        lines.partition_epoch(change.cached_topic_id, change.partition),
+        epochs[0],
         change.cached_leader_epoch,
-        cached_max,
+        max_epochs[0],
         answer is not None,
-        both and answer is not None and change.cached_topic_id == change.told_topic_id,
-        told_id,
-        told_epoch,
+        answer is not None and has_cached_id,
+        (told_id or "") if answer is not None else "",
+        -1 if answer is None else epochs[1],
         -1 if answer is None else answer.leader_epoch,
-        told_max,
+        max_epochs[1],
         None if answer is None else answer.leader,
         name_of(change.error) if change.error else NONE,
         change.accepted,

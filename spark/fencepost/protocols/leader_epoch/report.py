@@ -199,8 +199,8 @@ class Incarnations:
                     break_on_hyphens=False,
                 )
         if unclean is not None:
-            hidden = f", of {unclean['unknown']} it is not known what they lost" if unclean["unknown"] else ""
-            yield f"{counted(unclean['elections'], 'election was', 'elections were')} unclean{hidden}."
+            elections = counted(unclean["elections"], "election was", "elections were")
+            yield f"{elections} unclean{_hidden(unclean)}."
         if cluster in self._past:
             past = self._past[cluster]
             yield (
@@ -244,10 +244,22 @@ class Incarnations:
         counts = self._bare.get(cluster)
         if counts is not None and counts["bare"]:
             commits = counted(counts["commits"], "commit")
+            carry = "carries" if counts["bare"] == 1 else "carry"
             yield (
-                f"{counts['bare']} of {commits} carry no leader epoch: from them no client can find out that "
-                "records were lost or the topic replaced."
+                f"{counts['bare']:,} of {commits} {carry} no leader epoch: from them no client can find out "
+                "that records were lost or the topic replaced."
             )
+
+
+def _hidden(unclean: Row) -> str:
+    """Of how many unclean elections it is not known what they lost."""
+    if not unclean["unknown"]:
+        return ""
+    if unclean["elections"] == 1:
+        return ", and it is not known what it lost"
+    return (
+        f", of {unclean['unknown']:,} it is not known what {'it' if unclean['unknown'] == 1 else 'they'} lost"
+    )
 
 
 def _reread(row: Row) -> str:

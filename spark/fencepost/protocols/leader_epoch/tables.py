@@ -432,7 +432,7 @@ METADATA_ANSWER_PARTITIONS = Table(
         "cached_leader_epoch": "int",  # kept after the topic vanished (Metadata.lastSeenLeaderEpochs)
         "cached_max_partition_epoch": "int",
         "told": "boolean",  # whether the answer has the partition; if not, the columns below are -1 or ''
-        "same_topic_id": "boolean",  # whether answer and cache both have an id, and the same one
+        "same_topic_id": "boolean",  # whether the answer has the id that the cache has, or no id
         "told_topic_id": "string",  # '' for none
         "told_partition_epoch": "int",
         "told_leader_epoch": "int",  # -1 for none
@@ -462,9 +462,10 @@ FETCH_POSITIONS = Table(
         "by_id": "boolean",  # whether the request has a topic id (Fetch v13 and later)
         "asked_topic_id": "string",  # that id; '' for none
         "asked_partition_epoch": "int",  # of that id; -1 for none
-        "fetch_offset": "bigint",  # as sent; null if an earlier request of the fetch session listed it
-        "current_leader_epoch": "int",  # as sent; -1 for none
-        "last_fetched_epoch": "int",  # as sent; -1 for none
+        # as sent, by this request or by an earlier one of its fetch session; null if that one is not known
+        "fetch_offset": "bigint",
+        "current_leader_epoch": "int",  # so is this; -1 for none
+        "last_fetched_epoch": "int",  # and this; -1 for none
         **_CANDIDATES,  # in the image from which the broker answered, which may be behind
         "error": "string",
         "diverging_epoch": "int",  # -1 for none, as in the next one

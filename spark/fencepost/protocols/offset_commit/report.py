@@ -123,7 +123,9 @@ def _commit_lines(counts: Row | None) -> list[str]:
     """The counts of commits as a table, with a line for the broker and for each policy."""
     if counts is None:
         return ["No offset commits in the request logs."]
-    lines = [f"{counts['commits']} offset commits (one per request and partition); what each policy answers:"]
+    lines = [
+        f"{counts['commits']:,} offset commits (one per request and partition); what each policy answers:"
+    ]
     lines.append("  " + " " * 22 + "".join(f"{head:>18}" for head in _COUNTS))
     for name in ("broker", *POLICIES):
         label = "the broker answered" if name == "broker" else name.replace("_", " ")

@@ -61,7 +61,8 @@ CONSUMER_LINES = Table(
     {
         "cluster": "string",
         "client": "string",  # as configured
-        "client_id": "string",  # null of what assignors log, which name no client, as group_id
+        # null of what assignors log, which name no client, as group_id; and of consumers before 1.0
+        "client_id": "string",
         "group_id": "string",
         # join_requested, joining, assignment_made, revoked, lost, added, generation_reset, and of the leader:
         # same_generation_claimed, different_generations_claimed, owned_reassigned

@@ -253,6 +253,15 @@ CONSUMER_MESSAGES = (
     Message("revoked", _LISTENERS, "Revoke previously assigned partitions {}", ("partitions",)),
     Message("lost", _LISTENERS, "Lost previously assigned partitions {}", ("partitions",)),
     Message("added", _LISTENERS, "Adding newly assigned partitions: {}", ("partitions",)),
+    # before 1.0
+    Message("joining", _COORDINATOR, "(Re-)joining group {}", ("group_id",)),
+    *(
+        Message(event, _CONSUMER, f"{words} partitions [{{}}] for group {{}}", ("partitions", "group_id"))
+        for event, words in (
+            ("revoked", "Revoking previously assigned"),
+            ("added", "Setting newly assigned"),
+        )
+    ),
     # before 2.4
     Message("revoked", _CONSUMER, "Revoking previously assigned partitions [{}]", ("partitions",)),
     Message("added", _CONSUMER, "Setting newly assigned partitions [{}]", ("partitions",)),

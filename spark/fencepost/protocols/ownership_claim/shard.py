@@ -11,12 +11,18 @@ import pyarrow.compute as pc
 
 from fencepost.protocols.ownership_claim.generations import Generation, replay
 from fencepost.protocols.ownership_claim.joins import Join, Lines, Sign, read_lines
+from fencepost.protocols.ownership_claim.members import CONSUMER
 from fencepost.protocols.ownership_claim.places import Place
 from fencepost.protocols.ownership_claim.rebalance import CoordinatorLine, Rebalances
 from fencepost.protocols.ownership_claim.records import GenerationRecord, records_of
 from fencepost.protocols.ownership_claim.rows import GenerationRows
 from fencepost.protocols.ownership_claim.states_met import State, StatesMet
-from fencepost.protocols.ownership_claim.tables import GROUP_JOIN_STATES, GROUP_JOINS, SYNC_CLOCKS
+from fencepost.protocols.ownership_claim.tables import (
+    GROUP_JOIN_STATES,
+    GROUP_JOINS,
+    NO_GENERATION,
+    SYNC_CLOCKS,
+)
 from fencepost.reasons import Unknown
 from fencepost.replay.clock_steps import StepsOfCluster
 from fencepost.replay.columns import Columns
@@ -186,7 +192,10 @@ class _Shard:
         group_columns = (self._evidence.cluster, join.group_id, life, self._evidence.partition)
         subscription = None if sent is None else sent.subscription
         readable = None if subscription is None or subscription.unread is not None else subscription
-        claimed_generation = None if readable is None or sent is None else sent.generation
+        # what members of other types say of themselves names no generation
+        is_other = join.protocol_type not in ("", CONSUMER)
+        otherwise = NO_GENERATION if is_other else None
+        claimed_generation = otherwise if readable is None or sent is None else sent.generation
         held_claims = None if readable is None else len(readable.held)
         self._joins.add(
             *group_columns,

@@ -199,7 +199,8 @@ GROUP_JOINS = Table(
         "reason": "string",  # from the member (version 8 and later)
         "protocol_type": "string",
         "protocols": "array<string>",  # assignors that it supports
-        "presented_generation": "int",  # of the first protocol's subscription, as in claimed_generation
+        # of the first protocol's subscription, as in claimed_generation; NO_GENERATION of other types
+        "presented_generation": "int",
         "claim_source": "string",
         "claims": "int",  # partitions that it claims; null if they could not be read
         "claims_held": "int",

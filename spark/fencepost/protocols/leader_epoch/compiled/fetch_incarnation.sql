@@ -79,7 +79,10 @@ WITH frame AS (
       ELSE MIN(
         CASE
           WHEN c1 IS NULL
-          THEN CASE WHEN `f.fetchOffset` IS NULL OR `f.offsetPartitionEpoch` IS NULL THEN 'client_unknown' END
+          THEN CASE
+            WHEN `f.lastFetchedEpoch` IS NULL OR `f.fetchOffset` IS NULL OR `f.offsetPartitionEpoch` IS NULL
+            THEN 'client_unknown'
+          END
         END
       )
     END AS reason

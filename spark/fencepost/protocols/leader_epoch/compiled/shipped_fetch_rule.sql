@@ -191,7 +191,11 @@ WITH frame AS (
     fetch_position_id,
     COUNT(*) AS states,
     CASE WHEN COUNT(*) = COUNT(c1) AND MIN(c1) = MAX(c1) THEN MIN(c1) END AS verdict,
-    CASE WHEN MIN(c1) < MAX(c1) THEN 'several_states' END AS reason
+    CASE
+      WHEN MIN(c1) < MAX(c1)
+      THEN 'several_states'
+      ELSE MIN(CASE WHEN c1 IS NULL THEN CASE WHEN `f.currentLeaderEpoch` IS NULL THEN 'client_unknown' END END)
+    END AS reason
   FROM judged
   GROUP BY
     cluster,

@@ -235,11 +235,18 @@ WITH frame AS (
       ELSE MIN(
         CASE
           WHEN c1_1 IS NULL
-          THEN CASE WHEN "f.fetchOffset" IS NULL OR "f.offsetPartitionEpoch" IS NULL THEN 'client_unknown' END
+          THEN CASE
+            WHEN "f.lastFetchedEpoch" IS NULL OR "f.fetchOffset" IS NULL OR "f.offsetPartitionEpoch" IS NULL
+            THEN 'client_unknown'
+          END
         END
       )
     END AS reason_1,
-    CASE WHEN MIN(c1_2) < MAX(c1_2) THEN 'several_states' END AS reason_2
+    CASE
+      WHEN MIN(c1_2) < MAX(c1_2)
+      THEN 'several_states'
+      ELSE MIN(CASE WHEN c1_2 IS NULL THEN CASE WHEN "f.currentLeaderEpoch" IS NULL THEN 'client_unknown' END END)
+    END AS reason_2
   FROM judged
   GROUP BY
     cluster,

@@ -1,0 +1,143 @@
+"""Where a client fetches, and where its offset comes from, in fetch sessions and beside other requests."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from fencepost.protocols.leader_epoch.client import Client
+from fencepost.protocols.leader_epoch.client_lines import ClientLines
+from fencepost.protocols.leader_epoch.client_requests import ClientRequest
+from fencepost.protocols.leader_epoch.clocks import Window
+from fencepost.protocols.leader_epoch.cluster_replay import replay
+from fencepost.protocols.leader_epoch.fetch_positions import FetchPositions, note_answered_offset
+from fencepost.protocols.leader_epoch.lines import (
+    FETCH,
+    LIST_OFFSETS,
+    OFFSET_FETCH,
+    NamedPartition,
+    PartitionLine,
+)
+from fencepost.replay.correlation_ids import ConnectionIds, CorrelationIds
+from fencepost.replay.metadata_log import MetadataLog
+from fencepost.replay.metadata_records import PARTITION, TOPIC, MetadataRecord
+
+OUT_OF_RANGE = 1
+ONE, OTHER = "h:1-h:2-0", "h:1-h:3-0"
+
+
+@pytest.fixture(scope="module")
+def lines() -> ClientLines:
+    """A topic "t" from the beginning on."""
+    partition = {
+        "topic_id": "A", "partition_id": 0, "leader": 1, "leader_epoch": 0, "isr": [1], "replicas": [1],
+        "partition_epoch": 0,
+    }  # fmt: skip
+    said = ((0, TOPIC, {"name": "t", "topic_id": "A"}), (1, PARTITION, partition))
+    log = MetadataLog.of_records(MetadataRecord(at, at, kind, fields) for at, kind, fields in said)
+    window = Window(1, 1)
+    moments = SimpleNamespace(window=lambda *_: window, answered_from=lambda *_: window)
+    return ClientLines("c", cast(Any, SimpleNamespace(history=replay(log), moments=moments)), {})
+
+
+def request(number: int, connection: str = ONE, api_key: int = FETCH) -> ClientRequest:
+    return ClientRequest(
+        str(number), 1, api_key, 13, number, "reader", connection, number, number, "f", number, None, False,
+        -1, (),
+    )  # fmt: skip
+
+
+def partition(error: int = 0, offset: int = -1, **of: int) -> PartitionLine:
+    """A partition of a Fetch and its answer: without an offset one that the request does not list."""
+    nothing = dict.fromkeys(PartitionLine._fields[1:], -1) | {"leader_told": None, "group_id": None}
+    values: dict[str, Any] = nothing | {"error": error, "offset": offset, "high_watermark": 20} | of
+    return PartitionLine(NamedPartition(None, "A", 0), **values)
+
+
+def rows(lines: ClientLines, missing: int | None, *fetches: tuple[ClientRequest, PartitionLine]) -> Any:
+    """The rows of these fetches and answers, where the line of the request ``missing`` is."""
+    ids = [(0, 99)] if missing is None else [(0, missing - 1), (missing + 1, 99)]
+    client = Client("reader", CorrelationIds([ConnectionIds((1, ONE), None, ids, [(0, 0), (99, 99)])]), True)
+    positions = FetchPositions()
+    for line, each in fetches:
+        if line.api_key == FETCH:
+            positions.add(lines, line, each, "t", client)
+        else:
+            note_answered_offset(lines, line, each, ("t", 0), client)
+    return positions.to_arrow().to_pylist()
+
+
+def found(lines: ClientLines, missing: int | None, *fetches: tuple[ClientRequest, PartitionLine]) -> Any:
+    """Offset, epochs and origin of the last row."""
+    row = rows(lines, missing, *fetches)[-1]
+    return [row[name] for name in ("fetch_offset", "current_leader_epoch", "last_fetched_epoch", "origin")]
+
+
+BEGUN = (request(1), partition(offset=5, leader_epoch=3, offset_epoch=2))
+READ_ON = (request(2), partition(offset=9, leader_epoch=4, offset_epoch=3))
+REFUSED = (request(5), partition(OUT_OF_RANGE))
+
+
+def test_it_is_where_the_session_has_it(lines: ClientLines) -> None:
+    assert found(lines, None, BEGUN, REFUSED) == [5, 3, 2, "read"]
+    assert found(lines, None, BEGUN, READ_ON, REFUSED) == [9, 4, 3, "read"]
+    again = (request(7), partition(OUT_OF_RANGE))
+    assert found(lines, None, BEGUN, READ_ON, REFUSED, again) == [9, 4, 3, "read"]
+
+
+def test_an_offset_that_it_was_told_meanwhile_is_of_its_next_fetch(lines: ClientLines) -> None:
+    told = (request(3, api_key=LIST_OFFSETS), partition(answered=0))
+    assert found(lines, None, BEGUN, told, REFUSED) == [5, 3, 2, "read"]
+    there = (request(6), partition(offset=0, leader_epoch=3))
+    assert found(lines, None, BEGUN, told, REFUSED, there) == [0, 3, -1, "reset"]
+
+
+@pytest.mark.parametrize(
+    ("missing", "refused"),
+    [(4, REFUSED), (None, (request(5, OTHER), partition(OUT_OF_RANGE)))],
+    ids=["a line is missing", "another connection"],
+)
+def test_else_it_is_not_known(
+    lines: ClientLines, missing: int | None, refused: tuple[ClientRequest, PartitionLine]
+) -> None:
+    assert found(lines, missing, BEGUN, refused) == [None] * 4
+    # nor whether it sought what it fetches next, or was there
+    seeks = (request(6), partition(offset=12))
+    assert found(lines, missing, BEGUN, refused, seeks) == [12, -1, -1, None]
+
+
+def test_of_a_session_whose_beginning_is_not_known_nothing_is(lines: ClientLines) -> None:
+    assert found(lines, None, REFUSED) == [None] * 4
+
+
+def told(number: int, offset: int, group_id: str | None = None) -> tuple[ClientRequest, PartitionLine]:
+    """An answer to ListOffsets, or to OffsetFetch of a group."""
+    request_of = request(number, api_key=LIST_OFFSETS if group_id is None else OFFSET_FETCH)
+    return request_of, partition(answered=offset)._replace(group_id=group_id)
+
+
+@pytest.mark.parametrize("end", [9, 12])
+def test_who_asks_where_the_log_ends_reads_on(lines: ClientLines, end: int) -> None:
+    """Kafka Streams and applications ask so how far behind they are, at any moment."""
+    at_9 = (request(4), partition(offset=9))
+    assert len(rows(lines, None, BEGUN, told(3, end), at_9)) == 1
+    refused = (request(4), partition(OUT_OF_RANGE, offset=9))
+    assert [row["origin"] for row in rows(lines, None, BEGUN, told(3, end), refused)][1:] == ["read"]
+
+
+def test_who_asks_where_the_log_ends_begins_at_its_committed_offset(lines: ClientLines) -> None:
+    begins = (request(4), partition(offset=7))
+    for asked in ((told(2, 7, "g"), told(3, 20)), (told(2, 20), told(3, 7, "g"))):
+        assert found(lines, None, *asked, begins)[3] == "committed"
+
+
+def test_a_reset_begins_anew(lines: ClientLines) -> None:
+    """Where the offset before was refused, the group has none, or nobody can have read up to there."""
+    refused, at_9 = (request(2), partition(OUT_OF_RANGE, offset=9)), (request(5), partition(offset=9))
+    assert found(lines, None, BEGUN, refused, told(3, 9), at_9)[3] == "reset"
+    assert found(lines, None, BEGUN, told(3, -1, "g"), told(4, 9), at_9)[3] == "reset"
+    assert found(lines, None, BEGUN, told(3, 0), (request(5), partition(offset=0)))[3] == "reset"
+    diverged = (request(2), partition(offset=9, answered=8))
+    assert found(lines, None, BEGUN, diverged, told(3, 9), at_9)[3] == "reset"
