@@ -81,7 +81,7 @@ class Audit:
         return replace(
             settings,
             chapter_ms=self.chapter_ms,
-            longest_chapter_ms=None,
+            longest_chapter_ms=None if self.chapter_ms is None else 4 * self.chapter_ms,
             window_ms=self.window_ms,
             keep_evidence_ms=self.keep_evidence_ms,
             clusters=tuple(each for each in settings.clusters if each.name in names),

@@ -24,6 +24,7 @@ def _short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Captures are of a minute, and those with many requests have more than this in a quarter of it."""
     monkeypatch.setattr(chapters, "MOST_LINES", 150)
     monkeypatch.setattr(chapters, "SHORTEST_MS", 2_000)
+    monkeypatch.setattr(chapters, "FEW_LINES", 60)
     monkeypatch.setattr(chapters, "OVERLAP_MS", 2_000)
     monkeypatch.setattr(chapters, "LATEST_MS", 500)
     monkeypatch.setattr(evidence, "SLACK_MS", 500)

@@ -11,7 +11,7 @@ from trees import tree_of, until
 
 from fencepost import lake
 from fencepost.opening import ensure
-from fencepost.replay import chapter_snapshots
+from fencepost.replay import chapter_snapshots, chapters
 from fencepost.replay.borders import Borders
 from fencepost.tables import REQUESTS, VERDICTS
 
@@ -26,7 +26,10 @@ DAY_MS, MINUTE_MS = 86_400_000, 60_000
 
 @pytest.fixture(autouse=True)
 def _few_snapshots(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The capture is of five days, and a lake usually has snapshots of eight."""
+    """The capture is of five days, and a lake usually has snapshots of eight chapters; beside a window of a
+    minute, days are not united.
+    """
+    monkeypatch.setattr(chapters, "FEW_LINES", 0)
     monkeypatch.setattr(chapter_snapshots, "KEPT", 2)
 
 

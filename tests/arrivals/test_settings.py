@@ -19,6 +19,7 @@ FIRST, LATER = "subscriptions-4.3.1", "markers-4.3.1"
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Captures are of a minute."""
+    monkeypatch.setattr(chapters, "FEW_LINES", 60)
     monkeypatch.setattr(chapters, "OVERLAP_MS", 2_000)
     monkeypatch.setattr(chapters, "LATEST_MS", 500)
     monkeypatch.setattr(evidence, "SLACK_MS", 500)

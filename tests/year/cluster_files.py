@@ -32,7 +32,7 @@ class Brokers:
         self.now_ms = BEGIN_MS
         self._advance_brokers()
 
-    def advance(self, until_ms: int) -> None:
+    def advance(self, until_ms: int, *, deletes: bool = True) -> None:
         """Write what happens until a moment; nothing is deleted while all is to be kept."""
         self.now_ms = until_ms
         self._advance_brokers()
@@ -41,7 +41,7 @@ class Brokers:
         self._write_lines(until_ms)
         begins, ends = self._history.calendar.all_kept_ms
         # runs begin again a moment later
-        if not begins <= until_ms <= ends + HOUR_MS * 24:
+        if deletes and not begins <= until_ms <= ends + HOUR_MS * 24:
             self._delete_old(until_ms)
 
     # --- partitions -----------------------------------------------------------------------------------------
