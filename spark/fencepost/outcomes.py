@@ -116,7 +116,7 @@ def coverage_counts(of: Sequence[Outcome]) -> dict[str, int]:
     """How many definitions there are, how many were put to the test, judged anywhere, and hold throughout."""
     return {
         "definitions": len(of),
-        "exercised": sum(each.status != "not_exercised" for each in of),
+        "exercised": sum(each.exercised > 0 for each in of),
         "judged": sum(each.is_judged for each in of),
         "hold_throughout": sum(each.status == "holds" for each in of),
     }

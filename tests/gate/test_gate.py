@@ -21,7 +21,7 @@ from fencepost.definitions import definitions
 from fencepost.doctor import Mark, last_audit_checks
 from fencepost.gate import GateError, GateFailed, notify, run_gate
 from fencepost.opening import ensure, open_lake
-from fencepost.report.screen import changed_sentence
+from fencepost.report.screen import changed_sentence, coverage_sentence
 from fencepost.settings import Broker, Cluster, Lake, Recipient, Report, Settings, Waiver
 from fencepost.tables import AUDIT_RUNS, INCIDENT_NOTES, WAIVERS
 from fencepost.words import printable
@@ -522,6 +522,18 @@ def test_the_report_is_one_screen_whatever_the_lake_holds(publish: Publish) -> N
     assert "41 incidents, 41 critical, 21 new:" in lines
     assert "and 31 more: fencepost incidents" in lines
     assert "  fencepost report --all" in lines
+
+
+def test_what_may_have_been_put_to_the_test_was_not_exercised(publish: Publish) -> None:
+    """Nothing was captured, so nothing was exercised. Two clusters have twice as many invariants."""
+    settings = publish(others="unknown", **{CRITICAL: "holds"})
+    with open_lake(settings) as reader:
+        found = report.judged(reader, settings)
+    of_two = [*found.outcomes, *(dataclasses.replace(each, cluster="d") for each in found.outcomes)]
+    once = coverage_sentence(found)
+    twice = coverage_sentence(dataclasses.replace(found, outcomes=of_two))
+    assert once.startswith(f"1 of {len(MARKED)} invariants were exercised, 1 judged, 1 hold throughout; ")
+    assert twice.startswith(f"2 of {2 * len(MARKED)} invariants ({len(MARKED)} in each of 2 clusters) were ")
 
 
 def test_clusters_that_were_not_judged_are_named_on_the_screen(publish: Publish) -> None:

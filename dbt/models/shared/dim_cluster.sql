@@ -3,7 +3,7 @@ select
     cluster,
     max(since) as since,
     count(*) as definitions,
-    count_if(status <> 'not_exercised') as exercised,
+    count_if(exercised > 0) as exercised,
     count_if(status = 'violated') as violated
 from {{ ref('fct_invariant_coverage') }}
 group by cluster

@@ -53,7 +53,7 @@ def screen(reader: Reader, settings: Settings) -> str:
             lines += incident_lines(each)
         if rest := len(shown) - MOST_INCIDENTS:
             lines += [f"and {rest} more: {command(settings, 'incidents')}"] if rest > 0 else []
-    lines += ["", shortened(changed_sentence(found, runs)), shortened(_coverage(found))]
+    lines += ["", shortened(changed_sentence(found, runs)), *wrapped(coverage_sentence(found), "", "  ")]
     return "\n".join([*lines, "", "Next:", *(f"  {each}" for each in _next(reader, settings, found, shown))])
 
 
@@ -150,13 +150,17 @@ def changed_sentence(found: Judged, runs: Sequence[dict[str, Any]]) -> str:
     )
 
 
-def _coverage(found: Judged) -> str:
+def coverage_sentence(found: Judged) -> str:
+    """How many invariants were put to the test, judged and found to hold."""
     number = coverage_counts(found.outcomes)
     until = min(found.evidence_until.values(), default=None)
+    clusters = len({each.cluster for each in found.outcomes})
+    each = f" ({number['definitions'] // clusters} in each of {clusters} clusters)" if clusters > 1 else ""
     logs = "logs of all clusters" if len(found.evidence_until) > 1 else "logs"
     return (
-        f"{number['exercised']} of {number['definitions']} invariants were exercised, {number['judged']} "
-        f"judged, {number['hold_throughout']} hold throughout; {logs} until {minute_of(until)}."
+        f"{number['exercised']} of {number['definitions']} invariants{each} were exercised, "
+        f"{number['judged']} judged, {number['hold_throughout']} hold throughout; "
+        f"{logs} until {minute_of(until)}."
     )
 
 
