@@ -101,9 +101,11 @@ class Site:
                 run.wait(chance.uniform(0, 6 if run_on == "spark" else 2))
             sent = chance.choice((signal.SIGKILL, signal.SIGTERM, signal.SIGINT))
             if run.poll() is None and sent == signal.SIGINT:
+                was_done = "all is done" in self.said.read_text()
                 os.killpg(run.pid, sent)
-                run.wait(_SLOW_S)
-                self.check_interrupted(run)
+                # Python that ends may not look at signals any more
+                if run.wait(_SLOW_S) != 0 or not was_done:
+                    self.check_interrupted(run)
             elif run.poll() is None:
                 run.send_signal(sent)
 

@@ -133,16 +133,16 @@ _PART_MS = chapters.shortest(DAY_MS)
 
 @given(
     st.dictionaries(st.integers(0, 80).map(lambda each: each * _PART_MS), st.integers(1, 9), min_size=1),
-    st.integers(0, 40),
-    st.integers(0, 40),
+    st.lists(st.integers(0, 40), min_size=2, max_size=2).map(sorted),
     st.sampled_from([1, 2, 8]),
 )
 def test_a_chapter_has_few_lines_or_is_short(
-    lines: Mapping[int, int], most: int, few: int, days: int
+    lines: Mapping[int, int], few_and_most: Sequence[int], days: int
 ) -> None:
     """But for the first one, which may be twice as long. Lines of a new day leave the chapters alone that end
     before what may be one chapter with it.
     """
+    few, most = few_and_most
     today = max(lines) // (days * DAY_MS) * (days * DAY_MS)
     earlier = {begin: number for begin, number in lines.items() if begin < today}
     with pytest.MonkeyPatch.context() as patch:

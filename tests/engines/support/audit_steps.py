@@ -20,7 +20,7 @@ STEPS = ("capture", "rebuild", "judge")
 
 
 def main() -> int:
-    """Do the steps; says when each begins."""
+    """Do the steps; says when each begins, and when all are done."""
     config, run_on, *conf = sys.argv[1:]
     tasks.SMALL_BYTES, places.FEW_BYTES, tasks.TASK_BYTES = -1, 1 << 10, 1 << 14
 
@@ -32,6 +32,8 @@ def main() -> int:
                 sys.stdout.write(f"{name} begins\n")
                 sys.stdout.flush()
                 run.step(name)
+        sys.stdout.write("all is done\n")
+        sys.stdout.flush()
         return 0
 
     commands.audit = audit
