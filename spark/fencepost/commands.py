@@ -265,7 +265,7 @@ def explain(settings: Settings, arguments: argparse.Namespace) -> int:
 
     with _reading(settings) as lake:
         verdict = report.verdict(lake, settings, arguments.verdict_id)
-        print(report.explain(lake, settings, verdict["verdict_id"]))
+        print(report.explain(lake, verdict))
         for fingerprint in report.incidents_of(lake, verdict["verdict_id"]):
             _print_page(incident_page(settings, fingerprint))
         if arguments.confirm:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator
 
-from fencepost.capture.files import is_readable, modified, opened, size
+from fencepost.capture.files import is_readable, opened, size
 from fencepost.capture.text import matching
 from fencepost.doctor.checks import Check, Mark
 from fencepost.doctor.evidence import heading
-from fencepost.doctor.request_logs import is_packed
+from fencepost.doctor.request_logs import newest
 from fencepost.formats.clock import LogClock
 from fencepost.formats.log_entries import begins_entry, read_entry
 from fencepost.formats.request_layouts import placed
@@ -58,7 +58,7 @@ def log_kind_checks(settings: Settings) -> Iterator[Check]:
 
 def _other(of: str, patterns: Iterable[str], key: str, wanted: str) -> Iterator[Check]:
     for pattern in patterns:
-        file = _newest(pattern)
+        file = newest(each for each in matching(pattern) if is_readable(each) and size(each))
         kinds = kinds_of(*_ends(file)) if file else set()
         if file and kinds and wanted not in kinds:
             says = f"{file}, which {key} names, looks like {' and '.join(sorted(kinds))}"
@@ -107,12 +107,6 @@ def _is_request(line: bytes) -> bool:
 
 def _in(logger: str, loggers: Iterable[str]) -> bool:
     return logger.startswith(tuple(loggers))
-
-
-def _newest(pattern: str) -> str | None:
-    """The newest file with anything in it; of a compressed one no short time shows both ends."""
-    files = [each for each in matching(pattern) if is_readable(each) and size(each) and not is_packed(each)]
-    return max(files, key=lambda file: (modified(file), file), default=None)
 
 
 def _ends(file: str) -> tuple[bytes, bytes]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
@@ -36,19 +36,17 @@ def request_log_checks(settings: Settings, now: datetime) -> Iterator[Check]:
     """Checks of the newest file of each broker's request log; ``now`` tells whether it is still written."""
     for cluster in settings.clusters:
         for broker in cluster.brokers:
-            if file := _newest(broker):
+            if file := newest(file for pattern in broker.request_logs for file in matching(pattern)):
                 yield from _of_log(heading(cluster, broker), broker, file, now)
 
 
-def _newest(broker: Broker) -> str | None:
+def newest(files: Iterable[str]) -> str | None:
     """The newest plain file: what is rolled and compressed has an end that is read in no short time."""
-    files = {file for pattern in broker.request_logs for file in matching(pattern)}
-    readable = [file for file in files if is_readable(file) and not is_packed(file)]
+    readable = [file for file in set(files) if is_readable(file) and not _is_packed(file)]
     return max(readable, key=lambda file: (modified(file), file), default=None)
 
 
-def is_packed(file: str) -> bool:
-    """Whether a file is compressed."""
+def _is_packed(file: str) -> bool:
     with opened(file) as log:
         return is_compressed(log)
 

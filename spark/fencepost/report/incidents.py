@@ -149,7 +149,7 @@ def one_incident(reader: Reader, settings: Settings, prefix: str) -> Incident:
     if not found and verdicts_beginning(reader, prefix):
         told = command(settings, "explain", prefix)
         raise UnknownIncidentError(f"{printable(prefix)} is a verdict, not an incident. Its story: {told}")
-    several = f"{counted(len(found), 'incident has', 'incidents have')}" if found else "No incident has"
+    several = counted(len(found), "incident has", "incidents have") if found else "No incident has"
     raise UnknownIncidentError(
         f"{several} a fingerprint that begins with {printable(prefix)!r} in {INCIDENTS}. "
         f"List them: {command(settings, 'incidents')}"

@@ -21,13 +21,10 @@ class UnknownVerdictError(Exception):
     """No verdict has this id in the marts of the last run."""
 
 
-def explain(reader: Reader, settings: Settings, verdict_id: str) -> str:
+def explain(reader: Reader, verdict_row: Row) -> str:
     """The story of one verdict: its definition, what happened, the false conjunct, values, evidence, places
-    to look.
-
-    Raises UnknownVerdictError when the last run has no such verdict.
+    to look. ``verdict_row``: its row of the verdict mart.
     """
-    verdict_row = verdict(reader, settings, verdict_id)
     finding = findings_of(reader, [verdict_row])[0]
     remedy = Remedies(reader, [verdict_row]).of(verdict_row) if _is_violated(finding) else None
     lines = [
@@ -55,7 +52,7 @@ def verdict(reader: Reader, settings: Settings, verdict_id: str) -> Row:
     found = verdicts_beginning(reader, verdict_id)
     if len(found) == 1:
         return rows(reader.scan(VERDICTS, where={"verdict_id": found[0]}))[0]
-    several = f"{counted(len(found), 'verdict has', 'verdicts have')}" if found else "No verdict has"
+    several = counted(len(found), "verdict has", "verdicts have") if found else "No verdict has"
     query = f"SELECT verdict_id, invariant, verdict, scope FROM {VERDICTS}"
     raise UnknownVerdictError(
         f"{several} an id that begins with {printable(verdict_id)!r} in {VERDICTS}. "

@@ -31,6 +31,7 @@ from fencepost.settings.model import (
     SEVERITIES,
     SQLITE,
     TOLERANCE_MS,
+    UNITED,
     Cluster,
     Lake,
     Recipient,
@@ -81,10 +82,6 @@ class _Engine(_Table):
         int, Field(strict=True), Expected("a number of megabytes"), AfterValidator(not_negative)
     ] = IN_PROCESS_MB
     run_on: Annotated[RunOn | None, Expected(f"one of {', '.join(get_args(RunOn))}")] = None
-
-
-UNITED = 8
-"""So many chapters with few lines are one at most."""
 
 
 def _of_chapters(window_ms: int | None, info: ValidationInfo) -> int | None:

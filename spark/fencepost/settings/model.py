@@ -45,6 +45,8 @@ DEFAULT_SPARK = {
 TOLERANCE_MS = 25
 IN_PROCESS_MB = 64
 CHAPTER_MS = DAY_MS
+UNITED = 8
+"""So many chapters with few lines are one at most."""
 
 RunOn = Literal["process", "processes", "spark", "auto"]
 """Where the work of a run is done: in one process, in processes of this machine, on Spark, or by the size."""

@@ -64,14 +64,13 @@ class MetadataAnswers:
         is_received = client is not None and client.has_answer(line)
         was_newest = partial(is_newest, lines.known.history, window_of_log.highest, image, version)
         unknown = cache.unknown(answer, is_full=is_full)
-        until = answer.until
+        only_ids: dict[str, str] = {}  # by topics of which the answer has no id
         about, span = (*lines.client_columns(line, client), *line_columns(line)), span_columns(window, line)
         for change in cache.update(answer, version, was_newest, is_full=is_full, is_received=is_received):
             changed += 1
             only = lines.known.history.only_incarnation(change.topic, window_of_log.highest)
             if only is not None and change.answer is not None and change.told_topic_id is None:
-                told = answer.topics[change.topic].partitions
-                until = min(until, true_between(only, told, lines.known.history)[1])
+                only_ids[change.topic] = only
             epochs = [
                 lines.partition_epoch(topic_id or only, change.partition)
                 for topic_id in (change.cached_topic_id, change.told_topic_id)
@@ -84,7 +83,12 @@ class MetadataAnswers:
             self._add(lines, line, (topic, None), (*about, *_not_known(version, told_max), *span))
         newest = _counters(lines.known.history, Window(window_of_log.highest, window_of_log.highest))[0]
         cache.count(*counters, newest, is_received=is_received)
+        ends = (
+            true_between(topic_id, answer.topics[topic].partitions, lines.known.history)[1]
+            for topic, topic_id in only_ids.items()
+        )
         # for how long, at least, the change that the answer lacks had been written
+        until = min((answer.until, *ends))
         behind_ms = lines.known.moments.since(line.broker_id, until, line.requested_ms)
         self._answers.add(
             lines.cluster, METADATA_LOG, *about, len(answer.topics), answer.partitions,

@@ -244,9 +244,9 @@ class Incarnations:
         counts = self._bare.get(cluster)
         if counts is not None and counts["bare"]:
             commits = counted(counts["commits"], "commit")
-            carry = "carries" if counts["bare"] == 1 else "carry"
+            carry = counted(counts["bare"], f"of {commits} carries", f"of {commits} carry")
             yield (
-                f"{counts['bare']:,} of {commits} {carry} no leader epoch: from them no client can find out "
+                f"{carry} no leader epoch: from them no client can find out "
                 "that records were lost or the topic replaced."
             )
 
