@@ -557,7 +557,7 @@ def test_a_story_can_be_copied_and_has_only_what_is_known(publish: Publish) -> N
     episode = {**_episode(CRITICAL, 0), "evidence": json.dumps({"topic": "orders", "unknown_detail": None})}
     settings = publish(told=(episode,), **{CRITICAL: "violated"})
     with open_lake(settings) as reader:
-        said = report.explain(reader, settings, episode["verdict_id"])
+        said = report.explain(reader, report.verdict(reader, settings, episode["verdict_id"]))
     # no command is broken at a hyphen
     assert "--to-offset N" in " ".join(said.split())
     assert "  topic: orders\n" in said
