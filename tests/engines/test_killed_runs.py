@@ -7,22 +7,21 @@ from __future__ import annotations
 import os
 import random
 import signal
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import uuid4
 
 import psutil
-import pyspark
 import pytest
 from audit_steps import STEPS
 from audits import Found, differences, rows_in
 from inline import left_behind
+from standalone import standalone_cluster
 
 from fencepost import pipeline
 from fencepost.cli import INTERRUPTED
@@ -220,53 +219,8 @@ def test_a_run_whose_jvm_is_killed_says_so(captures: Path, tmp_path: Path) -> No
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Sequence[int]]]:
     """A standalone cluster on this machine: the master's URL, and two workers of one core, by process id."""
-    folder = tmp_path_factory.mktemp("cluster")
-    ports = _free_ports(2)
-    master = f"spark://127.0.0.1:{ports[0]}"
-    with ExitStack() as started:
-
-        def start(kind: str, host: str, *arguments: str) -> int:
-            home = Path(pyspark.__file__).parent
-            name = f"org.apache.spark.deploy.{kind}"
-            command = [home / "bin" / "spark-class", name, "--host", host, *arguments]
-            environment = {**os.environ, "SPARK_LOCAL_IP": host, "SPARK_HOME": str(home)}
-            with (folder / "said").open("ab") as said:
-                process = subprocess.Popen(command, env=environment, stdout=said, stderr=said, cwd=ROOT)
-            started.callback(process.wait)
-            started.callback(process.terminate)
-            return process.pid
-
-        start("master.Master", "127.0.0.1", "--port", str(ports[0]), "--webui-port", str(ports[1]))
-        # a task is not run twice on one host
-        workers = [
-            start(
-                "worker.Worker",
-                host,
-                "-c",
-                "1",
-                "-m",
-                "2g",
-                "-d",
-                str(folder / host),
-                "--webui-port",
-                "0",
-                master,
-            )
-            for host in ("127.0.0.1", "127.0.0.2")
-        ]
-        ends_by = time.monotonic() + _SLOW_S
-        while (folder / "said").read_text().count("Successfully registered with master") < 2:
-            assert time.monotonic() < ends_by, (folder / "said").read_text()
-            time.sleep(0.2)
-        yield master, workers
-
-
-def _free_ports(count: int) -> list[int]:
-    with ExitStack() as bound:
-        sockets = [bound.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
+    with standalone_cluster(tmp_path_factory.mktemp("cluster")) as started:
+        yield started
 
 
 @pytest.mark.faults

@@ -1,5 +1,6 @@
-"""From the logs of three brokers to an alert: a collector on each, a lake on PostgreSQL and S3, and Airflow
-with its metadata on PostgreSQL, a scheduler and several workers. All servers are real.
+"""From the logs of three brokers to an alert: a collector on each, a lake on PostgreSQL and S3, a standalone
+cluster of Spark, and Airflow with its metadata on PostgreSQL, a scheduler and several workers. All servers
+are real.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 from servers import PASSWORD, USER, Stores, free_port
+from standalone import standalone_cluster
 from web_server import listening
 
 from fencepost.airflow_env import PASSWORDS, airflow_environment
@@ -54,12 +56,14 @@ def test_from_the_logs_of_three_brokers_to_an_alert(stores: Stores, captures: Pa
     for broker in BROKERS:
         host = folder / f"host-{broker}"
         _collect(folder, broker, _configuration(host, lake, [BROKER.format(id=broker, folder=host / "logs")]))
-    with listening() as web:
+    (folder / "spark").mkdir()
+    with listening() as web, standalone_cluster(folder / "spark") as (master, workers):
         audit = _configuration(
             folder / "audit", lake, [f"[[clusters.brokers]]\nid = {id_}\n" for id_ in BROKERS]
         )
         with audit.open("a") as file:
             file.write(f'[[alerts]]\nname = "on call"\nwebhook = "{web.address}/alert"\n')
+            file.write(f'[spark]\nmaster = "{master}"\n"executor.memory" = "1g"\n')
         with _airflow(stores, folder / "airflow", audit) as call:
             call("PATCH", "dags/epoch_audit", {"is_paused": False})
             (collected,) = (
@@ -73,6 +77,7 @@ def test_from_the_logs_of_three_brokers_to_an_alert(stores: Stores, captures: Pa
             day = "2026-01-01T00:00:00Z"
             call("POST", "backfills", {"dag_id": "epoch_audit", "from_date": day, "to_date": day})
             assert _ended(call, "backfill")["capture"] == "failed"
+    assert len(list((folder / "spark").glob("127.0.0.*/app-*"))) >= len(workers)
     ((_, alert),) = web.taken()
     assert {event["cluster"] for event in alert["events"]} == {CAPTURE}
     assert any(event["severity"] == "critical" for event in alert["events"])
