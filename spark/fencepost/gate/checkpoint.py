@@ -18,6 +18,7 @@ from typing import Any
 import pandas as pd
 
 from fencepost.gate.outcomes import GateError
+from fencepost.gate.postponed import postpone_imports
 from fencepost.outcomes import STATUS_WORDS
 from fencepost.protocol_folders import protocol_folders
 
@@ -88,6 +89,7 @@ def _context(project: Path, work: Path) -> Any:
     os.environ["GX_ANALYTICS_ENABLED"] = "false"
     # it logs dozens of lines while it is imported
     logging.getLogger("great_expectations").setLevel(logging.WARNING)
+    postpone_imports()
     import great_expectations as gx  # seconds, and only the gate needs it
 
     for path in work.iterdir():
