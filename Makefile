@@ -70,8 +70,8 @@ dags: .venv/ready java jars classes ## Run every DAG with Airflow to its end: ga
 DAYS ?= 30
 RUNS_A_DAY ?= 1
 AT_ONCE ?= 0
-year: .venv/ready java jars classes ## Runs over a simulated year, shortened (DAYS=30 RUNS_A_DAY=1; AT_ONCE=20: the first 20 days by one run): what one costs, how the lake grows, rows as of one rebuild of all evidence
-	@DAYS=$(DAYS) RUNS_A_DAY=$(RUNS_A_DAY) AT_ONCE=$(AT_ONCE) $(BIN)/python -m pytest tests/year -q -s -m year
+year: .venv/ready java jars classes ## Runs over a simulated year, shortened (DAYS=30 RUNS_A_DAY=1; AT_ONCE=20: the first 20 days by one run; FOLDER=/tmp/year: one that was ended goes on): what one costs, how the lake grows, rows as of one rebuild of all evidence
+	@DAYS=$(DAYS) RUNS_A_DAY=$(RUNS_A_DAY) AT_ONCE=$(AT_ONCE) FOLDER=$(FOLDER) $(BIN)/python -m pytest tests/year -q -s -m year
 
 engines: .venv/ready java jars-spark classes ## Build marts by dbt on Spark, and compare Spark's rows of every mart and table of all captures with those of DuckDB
 	@$(BIN)/python -m pytest tests/e2e tests/dbt -q -m engines

@@ -1,13 +1,15 @@
 """What a lake is like after scheduled runs over a year that is as long as DAYS says: ``make year``.
 
-All runs are in this process, so a run has no cost of a start. The table of each day is printed (``-s``).
+All runs are in this process, so a run has no cost of a start. The table of each day is printed (``-s``). With
+FOLDER the logs and the lake are there, and a year that was ended goes on.
 """
 
 from __future__ import annotations
 
 import os
+import pickle
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from datetime import timedelta
@@ -29,6 +31,7 @@ from fencepost.ledger import Ledger
 from fencepost.ledger.states import find
 from fencepost.maintenance import remove_old_files
 from fencepost.opening import ensure
+from fencepost.places import write_whole
 from fencepost.protocols import protocols
 from fencepost.settings import load
 from fencepost.tables import FILES, LEDGER, SCHEMAS, VERDICTS
@@ -38,6 +41,7 @@ DAYS, RUNS_A_DAY, AT_ONCE = (
     int(os.environ.get(name, least)) for name, least in (("DAYS", "2"), ("RUNS_A_DAY", "1"), ("AT_ONCE", "0"))
 )
 """The first AT_ONCE of the DAYS are audited by one run."""
+FOLDER = os.environ.get("FOLDER", "")
 CHECKED = 10 if DAYS >= 100 else 1
 GROWTH = 2.0
 """A run in the last tenth of the year costs at most so many times what one in its third tenth does."""
@@ -54,27 +58,54 @@ class Site:
     def __init__(self, folder: Path) -> None:
         self._history = History(Calendar(DAYS))
         self._brokers = Brokers(self._history, folder)
-        self._config = folder / "fencepost.toml"
+        self._config, self._state = folder / "fencepost.toml", folder / "year.pickle"
         self._slept: list[tuple[int, float]] = []
+        self._written = self._audited = 0
+        self._costs: dict[int, list[float]] = defaultdict(list)
+        self.days: dict[int, tuple[float, Counter[str]]] = {}
+        """Of each day that has ended: the CPU seconds of a run, and the sizes after it."""
 
-    def days(self) -> Iterator[tuple[int, list[float]]]:
-        """The day, and the CPU seconds of each of its runs."""
-        calendar = self._history.calendar
-        for day in range(1, AT_ONCE + 1):
-            self._brokers.advance(BEGIN_MS + day * DAY_MS, deletes=False)
-        if AT_ONCE:
-            yield AT_ONCE, [self.audit(BEGIN_MS + AT_ONCE * DAY_MS)]
-        for day in range(AT_ONCE + 1, DAYS + 1):
-            costs = []
-            for run in range(RUNS_A_DAY):
-                now = BEGIN_MS + (day - 1) * DAY_MS + (run + 1) * DAY_MS // RUNS_A_DAY
+    @classmethod
+    def of(cls, folder: Path) -> Site:
+        """The one that was ended in this folder, or a new one."""
+        state = folder / "year.pickle"
+        if not state.exists():
+            return cls(folder)
+        ended = pickle.loads(state.read_bytes())
+        assert isinstance(ended, cls)
+        return ended
+
+    def live(self) -> Iterator[int]:
+        """Live on day by day."""
+        if AT_ONCE and not self.days:
+            for day in range(1, AT_ONCE + 1):
+                self._brokers.advance(BEGIN_MS + day * DAY_MS, deletes=False)
+            yield self._ended(AT_ONCE, [self.audit(BEGIN_MS + AT_ONCE * DAY_MS)])
+            self._written = self._audited = AT_ONCE * RUNS_A_DAY
+        for run in range(self._audited, DAYS * RUNS_A_DAY):
+            now, day = BEGIN_MS + (run + 1) * DAY_MS // RUNS_A_DAY, run // RUNS_A_DAY + 1
+            if self._written == run:
                 self._brokers.advance(now)
-                gaps = (calendar.all_kept_ms, calendar.partly_lost_ms)
-                if not any(begin <= now < end for begin, end in gaps):
-                    costs.append(self.audit(now))
-            if costs:
+                self._written += 1
+                self._save()
+            calendar = self._history.calendar
+            gaps = (calendar.all_kept_ms, calendar.partly_lost_ms)
+            if not any(begin <= now < end for begin, end in gaps):
+                self._costs[day].append(self.audit(now))
+            self._audited += 1
+            if self._audited % RUNS_A_DAY == 0 and day in self._costs:
                 self._maintain(now)
-                yield day, costs
+                yield self._ended(day, self._costs[day])
+                self._save()
+
+    def _ended(self, day: int, costs: list[float]) -> int:
+        self.days[day] = median(costs), self.sizes()
+        return day
+
+    def _save(self) -> None:
+        """A year that is ended while logs are written cannot go on; at any other moment it can."""
+        if FOLDER:
+            write_whole(self._state, pickle.dumps(self))
 
     def audit(self, now: int | None = None) -> float:
         """Audit; returns the CPU seconds that it took."""
@@ -149,16 +180,13 @@ class Site:
 
 
 def test_a_year(tmp_path: Path) -> None:
-    site = Site(tmp_path)
+    site = Site.of(Path(FOLDER) if FOLDER else tmp_path)
     checked = set(Random(1).sample(range(DAYS // 2 + 1, DAYS + 1), CHECKED)) | {DAYS}
-    costs: dict[int, float] = {}
-    sizes: dict[int, Counter[str]] = {}
     print("\nday  CPU s a run  files  snapshots  MB of lake      rows")
-    for day, of_runs in site.days():
-        costs[day], size = median(of_runs), site.sizes()
-        sizes[day] = size
+    for day in site.live():
+        cost, size = site.days[day]
         print(
-            f"{day:>3} {costs[day]:>12.1f} {size['files']:>6} {size['snapshots']:>10} "
+            f"{day:>3} {cost:>12.1f} {size['files']:>6} {size['snapshots']:>10} "
             f"{size['bytes'] / 1e6:>11.1f} {size['rows']:>9}",
             flush=True,
         )
@@ -168,14 +196,14 @@ def test_a_year(tmp_path: Path) -> None:
             _equals_one_rebuild(site)
     if DAYS >= 30 and not AT_ONCE:
         early, late = (
-            median(cost for day, cost in costs.items() if begin <= day / DAYS <= end)
+            median(cost for day, (cost, _) in site.days.items() if begin <= day / DAYS <= end)
             for begin, end in ((0.3, 0.4), (0.9, 1.0))
         )
         print(f"a run of the last tenth costs {late / early:.2f} times one of the third")
         assert late <= GROWTH * early
     tables = 153
     chapters = DAYS + 1
-    assert sizes[max(sizes)]["files"] <= tables * FILES_TOGETHER + chapters * tables
+    assert site.days[DAYS][1]["files"] <= tables * FILES_TOGETHER + chapters * tables
 
 
 def _equals_one_rebuild(site: Site) -> None:
