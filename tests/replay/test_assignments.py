@@ -29,8 +29,8 @@ FAUST_WITH_TABLE = (
     "TVZ8bSs3W1nPSRe9BQEX5l4cDrdOVEVVQQbbE9mYwN6cIhtHy01v6P6Vu+JFhwOjJ2Ulu97o/5Z/ruD1Y6ug9S72P3VZfNlk+dSV"
     "83wHhpbI+g=="
 )
-"""What faust-streaming 0.15.3 wrote for the second of two members: it owns partition 0 of topic and changelog,
-and copies the other one's table from partition 1 of the changelog."""
+"""What faust-streaming 0.15.3 wrote for the second of two members: it owns partition 0 of topic and
+changelog, and copies the other one's table from partition 1 of the changelog."""
 
 PYKAFKA = "AAEAAAABAAZvcmRlcnMAAAAEAAAAAgAAAAMAAAAAAAAAAQ=="
 """What pykafka 2.8 wrote for four partitions: version 1, without the user data that all versions have."""
