@@ -50,7 +50,7 @@ def test_what_a_member_of_faust_copies_it_does_not_own() -> None:
 
 def test_pseudonyms_keep_which_partitions_a_member_of_faust_copies() -> None:
     message = b64decode(FAUST_WITH_TABLE)
-    kept = assignment(Pseudonyms(b"a key of thirty-two bytes or more"), message)
+    kept = assignment(Pseudonyms("a key of thirty-two bytes or more"), message)
     assert assigned_topics([kept]) == assigned_topics([message])
     assert tasks(user_data_of(kept)) == tasks(user_data_of(message))
     assert set(orjson.loads(zlib.decompress(user_data_of(kept)))) == {"assignment"}
