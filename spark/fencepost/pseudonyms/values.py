@@ -16,6 +16,7 @@ from fencepost.formats.schemas import Field, record_types, snake
 from fencepost.pseudonyms import members, texts
 from fencepost.pseudonyms.fields import LEFT_OUT, Holds, of_record, of_request
 from fencepost.pseudonyms.names import Pseudonyms
+from fencepost.replay.group_coordinator import faust
 
 _CONFIG = re.compile(r"-?\d+(?:\.\d+)?(?:[,:]\d+)*|[a-z_]+(?:,[a-z_]+)*|\*|", re.ASCII)
 _HEADER = 3  # bytes at most, with type and version
@@ -103,7 +104,8 @@ def assignment(pseudonyms: Pseudonyms, data: bytes) -> bytes:
     """What the leader of a classic group assigns to a member. Of bytes that are none only the version
     stays.
     """
-    read = members.assignment(data, partial(_user_data, pseudonyms, "AssignmentInfo"))
+    user_data = partial(_user_data, pseudonyms, "AssignmentInfo")
+    read = members.assignment(data, lambda told: faust.only_tasks(told) or user_data(told))
     return data[:2] if read is None else read
 
 

@@ -31,6 +31,20 @@ def test_what_a_newer_version_adds_is_skipped() -> None:
     assert (subscription.version, subscription.topics, subscription.unread) == (9, frozenset({"t"}), None)
 
 
+# a member of librdkafka 1.9.2 that goes from generation 2 to 3: version 1, user data as of StickyAssignor
+LIBRDKAFKA = b64decode("AAEAAAABAANxaW4AAAAVAAAAAQADcWluAAAAAQAAAAEAAAACAAAAAQADcWluAAAAAQAAAAE=")
+
+
+def test_librdkafka_tells_its_generation_behind_its_partitions() -> None:
+    (sent,) = read_subscriptions(["cooperative-sticky"], [LIBRDKAFKA])
+    assert sent == SentSubscription(Subscription(1, frozenset({"qin"}), (("qin", 1),), (), "user_data"), 2)
+    repeated = RepeatedSubscriptions()
+    next_one = LIBRDKAFKA.replace(b"\0\0\0\1\0\0\0\2", b"\0\0\0\1\0\0\0\3")
+    read = repeated.read("cooperative-sticky", [LIBRDKAFKA]) + repeated.read("cooperative-sticky", [next_one])
+    assert [generation for _, generation in read] == [2, 3]
+    assert read[0].subscription is read[1].subscription
+
+
 @given(st.lists(st.binary(max_size=60), max_size=4))
 def test_any_bytes_are_read_or_refused(messages: list[bytes]) -> None:
     for assignor in ("cooperative-sticky", "sticky", None):

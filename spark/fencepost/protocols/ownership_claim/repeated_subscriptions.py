@@ -18,6 +18,7 @@ from fencepost.protocols.ownership_claim.subscriptions import (
     STICKY,
     SentSubscription,
     Subscription,
+    generation_place,
     read_subscriptions,
 )
 from fencepost.protocols.ownership_claim.tables import NO_GENERATION
@@ -192,7 +193,7 @@ def _places(assignor: str | None, data: bytes) -> _Places:
         reader.texts()
         before = reader.at + 4
         user_data = reader.data() or b""
-        inside = _in_user_data(assignor, user_data)
+        inside = generation_place(assignor, user_data)
         own = None
         if int.from_bytes(data[:2], "big", signed=True) >= 2:
             reader.partitions()
@@ -201,21 +202,6 @@ def _places(assignor: str | None, data: bytes) -> _Places:
     except ValueError:
         return _Places(None, None)
     return _Places(None if inside is None else before + inside, own)
-
-
-def _in_user_data(assignor: str | None, user_data: bytes) -> int | None:
-    """The place of the generation that Kafka's sticky assignors put into user data."""
-    reader = Reader(user_data, 0)
-    try:
-        if assignor == STICKY:
-            reader.partitions()
-        elif assignor != COOPERATIVE_STICKY:
-            return None
-        at = reader.at
-        reader.int32()
-    except ValueError:
-        return None
-    return at
 
 
 def _split(data: bytes, places: _Places) -> tuple[tuple[bytes, ...], _Numbers]:

@@ -24,6 +24,8 @@ GENERATION_ID, USER_DATA, NONE = "generation_id", "user_data", "none"
 """Where the generation of claims is: values of the column claim_source."""
 
 _NEWEST = 3
+_NUMBER = 4
+"""The bytes of a generation."""
 _KIP_ORDER = (
     "its fields are in the order of KIP-792's text (Topics, GenerationId, UserData, OwnedPartitions), which "
     "no release has: Kafka's is Topics, UserData, OwnedPartitions, GenerationId; correct the client"
@@ -117,13 +119,34 @@ def _subscription(assignor: str | None, version: int, fields: _Fields) -> SentSu
         source = NONE if generation < 0 else USER_DATA
     elif generation < 0:
         generation, source = NO_GENERATION, NONE
-        if assignor == COOPERATIVE_STICKY and fields.user_data is not None and len(fields.user_data) >= 4:
-            generation = max(struct.unpack_from(">i", fields.user_data)[0], NO_GENERATION)
-            source = NONE if generation < 0 else USER_DATA
+        at = generation_place(assignor, fields.user_data or b"")
+        if at is not None:
+            (told,) = struct.unpack_from(">i", fields.user_data or b"", at)
+            generation, source = max(told, NO_GENERATION), NONE if told < 0 else USER_DATA
     topics = frozenset(fields.topics)
     return SentSubscription(
         Subscription(version, topics, _each(fields.owned), _each(remembered), source), generation
     )
+
+
+def generation_place(assignor: str | None, user_data: bytes) -> int | None:
+    """The place of the generation that sticky assignors put into user data; None where they did not.
+
+    CooperativeStickyAssignor puts it there alone; librdkafka writes for that assignor, too, what
+    StickyAssignor does: partitions, and then their generation.
+    """
+    if assignor == COOPERATIVE_STICKY and len(user_data) == _NUMBER:
+        return 0
+    if assignor not in (STICKY, COOPERATIVE_STICKY):
+        return None
+    reader = Reader(user_data, 0)
+    try:
+        reader.partitions()
+        at = reader.at
+        reader.int32()
+    except ValueError:
+        return None
+    return at if assignor == STICKY or reader.is_at_end else None
 
 
 def _sticky_memory(user_data: bytes | None) -> tuple[_Topics, int]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 
 from fencepost.formats.decode import decode
+from fencepost.replay.group_coordinator import faust
 from fencepost.replay.group_coordinator.message_reader import Reader
 
 Topics = Sequence[tuple[str, Sequence[int]]]
@@ -22,13 +24,16 @@ def assigned_topics(messages: Sequence[bytes]) -> list[Topics | None]:
     What follows the partitions may be missing: pykafka writes no user data.
     """
     column = pa.array(list(map(_of_known_version, messages)), pa.binary())
-    listed = decode("ConsumerProtocolAssignment", "value", column).values.field("assigned_partitions")
+    read = decode("ConsumerProtocolAssignment", "value", column).values.to_pylist()
     return [
-        _partitions_of(message)
-        if topics is None
-        else [(each["topic"], each["partitions"]) for each in topics]
-        for message, topics in zip(messages, listed.to_pylist(), strict=True)
+        _partitions_of(message) if fields is None else _topics(message, fields)
+        for message, fields in zip(messages, read, strict=True)
     ]
+
+
+def _topics(message: bytes, fields: Mapping[str, Any]) -> Topics:
+    topics = [(each["topic"], each["partitions"]) for each in fields["assigned_partitions"]]
+    return faust.without_copies(topics, fields["user_data"]) if _version(message) > _NEWEST else topics
 
 
 def _partitions_of(message: bytes) -> Topics | None:
@@ -40,5 +45,8 @@ def _partitions_of(message: bytes) -> Topics | None:
 
 def _of_known_version(message: bytes) -> bytes:
     """Kafka reads a newer version as the newest that it knows (ConsumerProtocol); faust writes version 4."""
-    version = int.from_bytes(message[:2], "big", signed=True)
-    return _NEWEST.to_bytes(2, "big") + message[2:] if version > _NEWEST else message
+    return _NEWEST.to_bytes(2, "big") + message[2:] if _version(message) > _NEWEST else message
+
+
+def _version(message: bytes) -> int:
+    return int.from_bytes(message[:2], "big", signed=True)
