@@ -23,7 +23,7 @@ from fencepost.engines.key_hashes import hashes_of
 from fencepost.engines.parts import parts_of
 from fencepost.engines.scratch import Scratches
 from fencepost.engines.tasks import TaskEngine
-from fencepost.lake.whereabouts import MisplacedLakeError, misplaced
+from fencepost.lake.whereabouts import MisplacedLakeError
 from fencepost.opening import ensure
 from fencepost.protocols.offset_commit import tables as offset_commit
 from fencepost.settings import SQLITE, Settings
@@ -74,11 +74,16 @@ def engine(
     return TaskEngine(catalog, 3, backend_for(request.param), Scratches(catalog)), parts_of
 
 
+@pytest.mark.parametrize("described", [False, True])
 def test_a_catalog_is_not_continued_in_another_warehouse(
-    empty_lake: Callable[[], Settings], tmp_path: Path
+    empty_lake: Callable[[], Settings], tmp_path: Path, described: bool
 ) -> None:
     """Its tables would stay where they are, and new ones lie elsewhere. A link to the warehouse is it."""
     place = empty_lake().lake
+    if described:
+        # the same file, as a database is described that may be on another machine
+        jdbc = {"type": "jdbc", "uri": f"jdbc:{place.catalog.replace('sqlite:///', 'sqlite:')}"}
+        place = dataclasses.replace(place, catalog="jdbc", catalog_properties=jdbc)
     (tmp_path / "link").symlink_to(place.warehouse)
     ensure(dataclasses.replace(place, warehouse=str(tmp_path / "link")))
     moved = dataclasses.replace(place, warehouse=str(tmp_path / "new"))
@@ -90,8 +95,8 @@ def test_a_catalog_is_not_continued_in_another_warehouse(
     assert not (tmp_path / "new").exists()
     nothing = tmp_path / "empty.db"
     sqlite3.connect(nothing).close()
-    assert misplaced(dataclasses.replace(moved, catalog=f"{SQLITE}{nothing}")) is None
-    assert misplaced(dataclasses.replace(moved, catalog=f"{SQLITE}{tmp_path}/none.db")) is None
+    empty = dataclasses.replace(moved, catalog=f"{SQLITE}{nothing}", catalog_properties={})
+    assert ensure(empty, []).list_tables("bronze") == []
 
 
 def test_a_lake_of_an_older_release_gets_the_columns_it_lacks(empty_lake: Callable[[], Settings]) -> None:

@@ -181,6 +181,13 @@ def test_who_is_alerted(tmp_path: Path) -> None:
     assert (settings.load(write(tmp_path, CLUSTER)).alerts, read.path) == ((), tmp_path / "fencepost.toml")
 
 
+@pytest.mark.parametrize("begin", ["discord", "PagerDuty", "${SERVICE}", "https"])
+def test_services_that_apprise_knows_are_taken(tmp_path: Path, begin: str) -> None:
+    """Whatever the case; what the environment has is known when it is sent, and web hooks are services."""
+    (hook,) = settings.load(write(tmp_path, f"{CLUSTER}{HOOK}url = '{begin}://${{TOKEN}}/a'\n")).alerts
+    assert hook.url == f"{begin}://${{TOKEN}}/a"
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -204,6 +211,11 @@ def test_who_is_alerted(tmp_path: Path) -> None:
             HOOK + f"url = 'slack://$A/{SECRET}'",
             "alerts[0].url: has a $ at character 9 that is not of ${NAME}",
         ),
+        (
+            HOOK + "url = 'slak://${SLACK}/#kafka'",
+            "alerts[0].url: begins with no service that Apprise knows, as slack:// is one. The nearest is sl",
+        ),
+        (HOOK + f"url = '{SECRET}://${{SLACK}}'", "alerts[0].url: begins with no service that Apprise knows"),
         (HOOK + f"url = ['slack://{SECRET}']", "alerts[0].url: must be an address, not what is there."),
         (f"alerts = 'slack://{SECRET}'\n", "alerts: must be an array of tables, not what is there."),
         (HOOK + f"uri = 'slack://{SECRET}'", "alerts[0].uri: is not known here."),

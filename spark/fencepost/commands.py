@@ -15,7 +15,7 @@ from fencepost import shell
 from fencepost.extras import MissingExtraError, require_for_audit
 from fencepost.output import WRITERS, write_json
 from fencepost.protocols.base import Command, UsageError
-from fencepost.settings import SQLITE, Recipient, Settings
+from fencepost.settings import Recipient, Settings
 from fencepost.words import counted, printable
 
 if TYPE_CHECKING:
@@ -382,7 +382,7 @@ def _reading(settings: Settings, engine: str | None = None) -> Iterator[Reader]:
 
 def _require_catalog(settings: Settings) -> None:
     """Raise UsageError where no audit has made the lake: what opens it would make an empty one."""
-    if settings.lake.folder is not None and not Path(settings.lake.catalog.removeprefix(SQLITE)).exists():
+    if settings.lake.database is not None and not settings.lake.database.exists():
         raise _no_audit(settings)
 
 

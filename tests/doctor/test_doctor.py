@@ -171,6 +171,8 @@ def test_a_server_log_named_as_others_is_told(config: Path) -> None:
         )
         for key, wanted in (("request_logs", "a request log"), ("logs of shop", "the log of a client"))
     ]
+    # and once: not again because it has no line of a request
+    assert not list(_of_logs(config, 1))
 
 
 def test_what_was_recorded_is_what_it_is_named(captures: Path) -> None:

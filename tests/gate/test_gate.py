@@ -605,7 +605,10 @@ def test_a_cluster_without_incidents_that_was_not_judged_says_so(
     assert capsys.readouterr().out == "No incident of cluster added that is over.\n"
     with open_lake(settings) as reader:
         said = report.unknown_by_reason(reader, ["added"])
+        screen = report.screen(reader, settings)
     assert said.splitlines()[-1] == "No audit has judged anything of it."
+    # once: the result says it, and what comes after it says the rest
+    assert screen.count("no audit has judged anything of it") == 1
 
 
 def test_the_configuration_decides_severities(publish: Publish) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 
 from fencepost import lake
 from fencepost.capture.log_dirs import partition_of
@@ -13,8 +12,8 @@ from fencepost.capture.plan import SEGMENT, is_text
 from fencepost.doctor.checks import OF_MACHINE, Check, Mark
 from fencepost.iceberg.catalog import CatalogError, open_catalog
 from fencepost.lake.failures import describe_failure
-from fencepost.lake.whereabouts import misplaced
-from fencepost.settings import SQLITE, Settings
+from fencepost.lake.whereabouts import MisplacedLakeError, require_placed
+from fencepost.settings import Settings
 from fencepost.tables import FILES
 from fencepost.words import as_utc
 
@@ -39,10 +38,10 @@ Places = Mapping[tuple[str, int | None], Collected]
 def catalog_check(settings: Settings) -> tuple[list[Check], Places]:
     """A check of whether the catalog answers, if it is not a file, and what the lake has of each broker."""
     kind = settings.lake.catalog
-    if (wrong := misplaced(settings.lake)) is not None:
-        return [Check(OF_MACHINE, Mark.WRONG, wrong)], {}
     try:
         found = _collected(settings)
+    except MisplacedLakeError as error:
+        return [Check(OF_MACHINE, Mark.WRONG, str(error))], {}
     except CatalogError as error:
         unexamined = f"the lake's catalog is of type {kind}: not examined here ({error})"
         return [Check(OF_MACHINE, Mark.NOTE, unexamined)], {}
@@ -57,9 +56,10 @@ def catalog_check(settings: Settings) -> tuple[list[Check], Places]:
 
 def _collected(settings: Settings) -> Places:
     """What the lake has of each broker; nothing of a lake that is not there yet, which is not created."""
-    if settings.lake.folder is not None and not Path(settings.lake.catalog.removeprefix(SQLITE)).exists():
+    if settings.lake.database is not None and not settings.lake.database.exists():
         return {}
     catalog = open_catalog(settings.lake)
+    require_placed(catalog, settings.lake)
     if not catalog.table_exists(FILES.name):
         return {}
     found: dict[tuple[str, int | None], Collected] = {}

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator
 
-from fencepost.capture.files import is_readable, opened, size
+from fencepost.capture.files import is_readable, modified, opened, size
+from fencepost.capture.packed import is_compressed
 from fencepost.capture.text import matching
 from fencepost.doctor.checks import Check, Mark
 from fencepost.doctor.evidence import heading
-from fencepost.doctor.request_logs import newest
 from fencepost.formats.clock import LogClock
 from fencepost.formats.log_entries import begins_entry, read_entry
 from fencepost.formats.request_layouts import placed
@@ -56,10 +56,21 @@ def log_kind_checks(settings: Settings) -> Iterator[Check]:
             )
 
 
+def newest(files: Iterable[str]) -> str | None:
+    """The newest plain file: what is rolled and compressed has an end that is read in no short time."""
+    readable = [file for file in set(files) if is_readable(file) and not _is_packed(file)]
+    return max(readable, key=lambda file: (modified(file), file), default=None)
+
+
+def _is_packed(file: str) -> bool:
+    with opened(file) as log:
+        return is_compressed(log)
+
+
 def _other(of: str, patterns: Iterable[str], key: str, wanted: str) -> Iterator[Check]:
     for pattern in patterns:
         file = newest(each for each in matching(pattern) if is_readable(each) and size(each))
-        kinds = kinds_of(*_ends(file)) if file else set()
+        kinds = kinds_of_file(file) if file else set()
         if file and kinds and wanted not in kinds:
             says = f"{file}, which {key} names, looks like {' and '.join(sorted(kinds))}"
             yield Check(of, Mark.WRONG, says, _remedy(key, wanted, kinds))
@@ -70,6 +81,11 @@ def _remedy(key: str, wanted: str, kinds: Collection[str]) -> str:
     places = {REQUESTS: "in request_logs", SERVER: "in server_logs", CLIENT: "below [[clusters.clients]]"}
     there = "; ".join(f"name {kind} {places[kind]}" for kind in sorted(kinds) if kind in places)
     return f"name {wanted} in {key}; {there or 'no audit reads this one'}"
+
+
+def kinds_of_file(file: str) -> set[str]:
+    """Which logs a file looks like: none where nothing tells."""
+    return kinds_of(*_ends(file))
 
 
 def kinds_of(begin: bytes, end: bytes) -> set[str]:

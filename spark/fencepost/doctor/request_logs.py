@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from fencepost.capture.files import is_readable, modified, opened, size
-from fencepost.capture.packed import is_compressed
+from fencepost.capture.files import modified, opened, size
 from fencepost.capture.text import matching
 from fencepost.doctor.checks import Check, Mark
 from fencepost.doctor.evidence import heading
+from fencepost.doctor.log_kinds import REQUESTS, kinds_of_file, newest
 from fencepost.formats.clock import LogClock
 from fencepost.formats.request_layouts import moment, placed
 from fencepost.formats.request_log import api_name
@@ -36,19 +36,10 @@ def request_log_checks(settings: Settings, now: datetime) -> Iterator[Check]:
     """Checks of the newest file of each broker's request log; ``now`` tells whether it is still written."""
     for cluster in settings.clusters:
         for broker in cluster.brokers:
-            if file := newest(file for pattern in broker.request_logs for file in matching(pattern)):
+            file = newest(file for pattern in broker.request_logs for file in matching(pattern))
+            # which other log a file is, is a check of its own
+            if file and (not (kinds := kinds_of_file(file)) or REQUESTS in kinds):
                 yield from _of_log(heading(cluster, broker), broker, file, now)
-
-
-def newest(files: Iterable[str]) -> str | None:
-    """The newest plain file: what is rolled and compressed has an end that is read in no short time."""
-    readable = [file for file in set(files) if is_readable(file) and not _is_packed(file)]
-    return max(readable, key=lambda file: (modified(file), file), default=None)
-
-
-def _is_packed(file: str) -> bool:
-    with opened(file) as log:
-        return is_compressed(log)
 
 
 def _of_log(of: str, broker: Broker, file: str, now: datetime) -> Iterator[Check]:

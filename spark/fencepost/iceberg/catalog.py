@@ -64,7 +64,7 @@ def catalog_properties(lake: Lake) -> dict[str, str]:
     this kind, and MissingVariableError.
     """
     given = with_values(lake.catalog_properties, _TABLE)
-    is_file = lake.catalog.startswith(SQLITE)
+    is_file = lake.database is not None
     kind = {"type": "sql", "uri": lake.catalog} if is_file else _pyiceberg_kind(given)
     return {**given, **kind, **_warehouse(lake)}
 
@@ -89,10 +89,9 @@ def spark_catalog_conf(lake: Lake) -> dict[str, str]:
         **(_s3(given) if is_on_s3(lake) else {}),
         **given,
     }
-    if lake.catalog.startswith(SQLITE):
-        database = lake.catalog.removeprefix(SQLITE)
+    if lake.database is not None:
         properties["type"] = "jdbc"
-        properties["uri"] = f"jdbc:sqlite:{database}?journal_mode=WAL&busy_timeout=60000"
+        properties["uri"] = f"jdbc:sqlite:{lake.database}?journal_mode=WAL&busy_timeout=60000"
     return {
         _SPARK_PREFIX: "org.apache.iceberg.spark.SparkCatalog",
         **{f"{_SPARK_PREFIX}.{name}": value for name, value in properties.items()},

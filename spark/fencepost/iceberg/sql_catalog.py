@@ -71,6 +71,14 @@ class CachingSqlCatalog(SqlCatalog):
             known = self._remember(name, location, FromInputFile.table_metadata(file))
         return _Table(name, known[1], location, known[2], self)
 
+    def locations(self) -> list[str]:
+        """Where the newest metadata of each table and view is."""
+        query = select(IcebergTables.metadata_location).where(
+            IcebergTables.catalog_name == self.name, IcebergTables.metadata_location.is_not(None)
+        )
+        with self.engine.connect() as connection:
+            return [str(each) for each in connection.execute(query).scalars()]
+
     def commit_table(self, table: Table, requirements: Any, updates: Any) -> CommitTableResponse:
         """See Catalog."""
         response = super().commit_table(table, requirements, updates)

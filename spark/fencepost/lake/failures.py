@@ -8,7 +8,7 @@ import sqlite3
 import tempfile
 from collections.abc import Iterator
 
-from fencepost.settings import SQLITE, Lake
+from fencepost.settings import Lake
 
 _FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 # Some libraries' errors have the system's error only in their text.
@@ -53,8 +53,7 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 def _in_words(error: BaseException, lake: Lake) -> str | None:
     if isinstance(error, sqlite3.Error):
-        catalog = lake.catalog.removeprefix(SQLITE)
-        return f"The catalog {catalog} cannot be used ({error}). {_remedy(str(error))}"
+        return f"The catalog {lake.database or lake.catalog} cannot be used ({error}). {_remedy(str(error))}"
     if any(why in str(error) for why in _FULL):
         return f"No space is left for {lake.warehouse} or {tempfile.gettempdir()}. {_REPEAT}"
     if lake.folder is None and _is_of_catalog(error):

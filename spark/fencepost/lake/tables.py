@@ -25,7 +25,7 @@ from pyiceberg.types import (
 )
 
 from fencepost.iceberg.catalog import open_catalog
-from fencepost.lake.whereabouts import MisplacedLakeError, misplaced
+from fencepost.lake.whereabouts import require_placed
 from fencepost.settings import Lake
 from fencepost.tables import CHAPTER, OF_VERDICTS, SCHEMAS, VERDICTS, Table
 
@@ -65,11 +65,10 @@ def ensure(lake: Lake, tables: Iterable[Table]) -> Catalog:
     Rows that are written from now on are partitioned as the table is declared; earlier rows stay as they are.
     Raises MisplacedLakeError: new tables would lie beside none of the old ones.
     """
-    if (wrong := misplaced(lake)) is not None:
-        raise MisplacedLakeError(wrong)
     if lake.folder is not None:
         lake.folder.mkdir(parents=True, exist_ok=True)
     catalog = open_catalog(lake)
+    require_placed(catalog, lake)
     for schema in SCHEMAS:
         catalog.create_namespace_if_not_exists(schema)
     present = {".".join(each) for schema in SCHEMAS for each in catalog.list_tables(schema)}

@@ -2,48 +2,43 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 from urllib.parse import unquote
 
-from fencepost.settings import SQLITE, Lake
+from pyiceberg.catalog import Catalog
+
+from fencepost.iceberg.sql_catalog import CachingSqlCatalog
+from fencepost.settings import Lake
 
 
 class MisplacedLakeError(Exception):
     """The catalog has its tables in another warehouse than the configured one; the message says so."""
 
 
-def misplaced(lake: Lake) -> str | None:
-    """What is wrong where every table of a catalog in SQLite lies outside of the configured warehouse."""
-    database = Path(lake.catalog.removeprefix(SQLITE))
-    if not lake.catalog.startswith(SQLITE) or not database.is_file():
-        return None
-    places = _places(database)
+def require_placed(catalog: Catalog, lake: Lake) -> None:
+    """Raise MisplacedLakeError where every table of a database lies outside of the configured warehouse.
+
+    Catalogs of other kinds decide themselves where their tables lie.
+    """
+    if not isinstance(catalog, CachingSqlCatalog):
+        return
+    places = sorted(map(_resolved, catalog.locations()))
     warehouse = _resolved(lake.warehouse)
     if not places or any(place.startswith(f"{warehouse}/") for place in places):
-        return None
+        return
     # <warehouse>/<schema>/<table>/metadata/<file>
     there = places[0].rsplit("/", 4)[0]
-    return (
-        f"the catalog {database} has its tables in {there}, and the configured warehouse is {warehouse}. "
-        f'Write warehouse = "{there}" below [lake], or give the new warehouse a catalog of its own, in which '
-        "audits begin anew."
+    raise MisplacedLakeError(
+        f"the catalog {lake.database or f'of type {lake.catalog}'} has its tables in {there}, and the "
+        f'configured warehouse is {warehouse}. Write warehouse = "{there}" below [lake], or give the new '
+        "warehouse a catalog of its own, in which audits begin anew."
     )
 
 
-def _places(database: Path) -> list[str]:
-    """Where the metadata of each table is; none where the file is no catalog yet."""
-    try:
-        with closing(sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True)) as connection:
-            found = connection.execute("SELECT metadata_location FROM iceberg_tables ORDER BY 1").fetchall()
-    except sqlite3.Error:
-        return []
-    return [_resolved(place) for (place,) in found if place is not None]
-
-
 def _resolved(place: str) -> str:
-    """A local path without links, or a URL."""
+    """A local path without links, or a URL, in which a store of S3's protocol has one name."""
     if place.startswith("file:"):
         place = unquote("/" + place.removeprefix("file:").lstrip("/"))
-    return str(Path(place).resolve()) if place.startswith("/") else place.rstrip("/")
+    if place.startswith("/"):
+        return str(Path(place).resolve())
+    return place.replace("s3a://", "s3://", 1).rstrip("/")

@@ -20,7 +20,7 @@ from fencepost.iceberg.catalog import (
     open_catalog,
 )
 from fencepost.reading import LakeError
-from fencepost.settings import SQLITE, Lake
+from fencepost.settings import Lake
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -58,8 +58,10 @@ class Tables(Protocol):
 def tables_of(lake: Lake) -> Tables:
     """The tables of a lake. Raises LakeError."""
     properties = catalog_properties(lake)
-    if properties.get("uri", "").startswith(SQLITE) and lake.is_local:
-        return SqliteTables(Path(properties["uri"].removeprefix(SQLITE)))
+    # a catalog of the kind jdbc may be such a file, too
+    database = Lake(lake.warehouse, properties.get("uri", "")).database
+    if database is not None and lake.is_local:
+        return SqliteTables(database)
     return CatalogTables(lake)
 
 

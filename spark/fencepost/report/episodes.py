@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fencepost.conditions import Within
 from fencepost.definitions import Definition, definition
 from fencepost.protocols import protocols
 from fencepost.protocols.base import Explanation
@@ -72,10 +73,11 @@ def findings_of(reader: Reader, verdicts: Sequence[Row]) -> list[Finding]:
 
 def verdicts_beginning(reader: Reader, prefix: str) -> list[str]:
     """The ids of verdicts that begin so; none begins with nothing."""
-    if not prefix or not reader.has(VERDICTS):
+    # ids are digits in ASCII, so that whatever goes on from a digit is below the next one
+    if not prefix or not prefix.isascii() or not reader.has(VERDICTS):
         return []
-    every = (row["verdict_id"] for row in rows(reader.scan(VERDICTS, ("verdict_id",))))
-    return [each for each in every if each.startswith(prefix)]
+    within = Within(least=prefix, below=prefix[:-1] + chr(ord(prefix[-1]) + 1))
+    return [row["verdict_id"] for row in rows(reader.scan(VERDICTS, ("verdict_id",), {"verdict_id": within}))]
 
 
 def oldest_first(verdict: Row) -> tuple[bool, Any, str]:

@@ -8,7 +8,7 @@ from itertools import takewhile
 from typing import Any
 
 from fencepost.incidents import OPEN, Incident, counts, has_ended
-from fencepost.outcomes import coverage_counts, gravest, headline
+from fencepost.outcomes import NOT_JUDGED, coverage_counts, gravest, headline
 from fencepost.reading import Reader, rows
 from fencepost.report.commands import command
 from fencepost.report.incidents import gravest_verdicts, incident_lines, shortened
@@ -38,10 +38,12 @@ def screen(reader: Reader, settings: Settings) -> str:
     shown = [each for each in found.incidents if each["state"] in OPEN]
     room = 2 * max(0, MOST_INCIDENTS - len(shown))
     # the names of clusters that were not judged come last, and are not cut while there is room
-    lines = _few(wrapped(f"{headline(found.clusters)}.", "", "  "), _MOST_OF_HEADLINE + room)
+    result = wrapped(f"{headline(found.clusters)}.", "", "  ")
+    lines = _few(result, _MOST_OF_HEADLINE + room)
+    is_whole = lines == result
     room -= max(0, len(lines) - _MOST_OF_HEADLINE)
     runs = runs_of(reader)
-    of_evidence = [*_unfinished(runs), *_of_evidence(found)]
+    of_evidence = [*_unfinished(runs), *_of_evidence(found, is_whole)]
     lines += _few(of_evidence, _MOST_OF_EVIDENCE + room)
     lines += _few(
         [line for each in waiver_sentences(reader, settings) for line in wrapped(each, "", "  ")],
@@ -104,11 +106,15 @@ def _start(line: str, width: int) -> str:
     return words if words.strip() else line[:width]
 
 
-def _of_evidence(found: Judged) -> list[str]:
+def _of_evidence(found: Judged, after_result: bool) -> list[str]:
+    """What the clusters' evidence lacks. ``after_result``: the reader has the whole headline, which says of
+    each cluster that was not judged its first reason.
+    """
     lines: list[str] = []
     for each in found.clusters:
         name = f"cluster {printable(each.cluster)}: "
-        lines += [line for why in each.not_judged for line in wrapped(f"Not judged: {name}{why}", "", "  ")]
+        reasons = each.not_judged[after_result and each.headline == NOT_JUDGED :]
+        lines += [line for why in reasons for line in wrapped(f"Not judged: {name}{why}", "", "  ")]
         lines += [line for why in each.not_told for line in wrapped(f"{name}{why}", "", "  ")]
         lines += found.faults[each.cluster]
     # to know, and not wrong: after all that is

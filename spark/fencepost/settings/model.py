@@ -65,9 +65,14 @@ class Lake:
     catalog_properties: dict[str, str] = field(default_factory=dict)
 
     @property
+    def database(self) -> Path | None:
+        """The file of a SQLite catalog; None for any other catalog."""
+        return Path(self.catalog.removeprefix(SQLITE)) if self.catalog.startswith(SQLITE) else None
+
+    @property
     def folder(self) -> Path | None:
         """The folder of a SQLite catalog, for local files beside it; None for any other catalog."""
-        return Path(self.catalog.removeprefix(SQLITE)).parent if self.catalog.startswith(SQLITE) else None
+        return None if self.database is None else self.database.parent
 
     @property
     def is_local(self) -> bool:

@@ -7,6 +7,7 @@ import glob
 import os
 import re
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -155,6 +156,16 @@ def _without_secrets(address: str) -> str:
     return address
 
 
+@cache
+def _services() -> frozenset[str]:
+    """How the addresses begin that Apprise knows; none where it is not installed, as on a collector."""
+    try:
+        from apprise.manager_plugins import NotificationManager
+    except ImportError:
+        return frozenset()
+    return frozenset(NotificationManager().schemas())
+
+
 def _of_a_service(address: str) -> str:
     """Nearly every service takes its secret as a part of its address, wherever that may be."""
     if "://" not in address and not address.startswith("${"):
@@ -167,7 +178,20 @@ def _of_a_service(address: str) -> str:
             "must not have its secret in the file. Put the secret, or all of the address, into the "
             "environment, and write ${NAME} in its place."
         )
+    service, has_service, _ = address.partition("://")
+    if has_service and "${" not in service and not _is_known(service.lower()):
+        # what was written in its place may be a secret
+        raise mistake(
+            "begins with no service that Apprise knows, as slack:// is one."
+            f"{nearest(service.lower(), sorted(_services()))}"
+        )
     return address
+
+
+def _is_known(service: str) -> bool:
+    # web hooks' own addresses stand for their services, too
+    known = service in {*WITHOUT_SECRETS, "http", "https"}
+    return known or not _services() or service in _services()
 
 
 def _of_http(address: str) -> str:

@@ -56,7 +56,7 @@ def run(reader: Reader, arguments: Namespace) -> tuple[pa.Table, bool, str | Non
     answer = None if arguments.rule is None else _answer(arguments.rule)
     _require_commits(reader, given)
     if answer is None:
-        return _counted(reader, where, given), True, None
+        return _counted(reader, where, given), True, _left_out(reader, given)
     query = f"""
     SELECT {", ".join(_LISTED)}, {answer} AS simulated, commit_id FROM {COMMITS}
     WHERE {where} AND broker_answer IN ('accept', 'reject')
@@ -77,6 +77,19 @@ def _in_words(reader: Reader, where: str, given: dict[str, str], answer: str) ->
         f"Of {counted(row['commits'], 'commit')} it would have accepted {row['accepted_instead']:,} that "
         f"were refused, and refused {row['refused_instead']:,} that were accepted; of {row['unknown']:,} it "
         "is not known."
+    )
+
+
+def _left_out(reader: Reader, given: dict[str, str]) -> str | None:
+    """How many commits the counts lack, which a report counts; None if they lack none."""
+    of = " AND ".join(["truth = 'unfenced'", *(f"{name} = :{name}" for name in given)])
+    (row,) = rows(reader.query(f"SELECT count(*) AS number FROM {COMMITS} WHERE {of}", **given))
+    if not row["number"]:
+        return None
+    are = "is" if row["number"] == 1 else "are"
+    return (
+        f"{counted(row['number'], 'commit')} without an epoch {are} not counted here, and {are} in a report: "
+        "no rule can fence such a commit."
     )
 
 
