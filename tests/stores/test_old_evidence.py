@@ -57,7 +57,7 @@ def test_executors_delete_and_replace_what_a_process_does(
         lakes = {"local": "", "executors": stores.lake("executors") + on_executors}
         logs = tmp_path / "logs"
         configs = {name: _config(_made(tmp_path / name), logs, lake) for name, lake in lakes.items()}
-        for days in (10, 12):
+        for days in (13, 14):
             logs.unlink(missing_ok=True)
             logs.symlink_to(_logs(tmp_path / f"{days}-days", days))
             found = {}

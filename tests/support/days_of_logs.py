@@ -11,7 +11,8 @@ from calendar_of import BEGIN_MS, DAY_MS, Calendar
 from cluster_files import Brokers
 from history import History
 
-MOST_DAYS = 12
+MOST_DAYS = 16
+"""Nothing is old enough to be deleted in the first eleven."""
 
 if __name__ == "__main__":
     brokers = Brokers(History(Calendar(MOST_DAYS)), Path(sys.argv[1]))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pyarrow.fs import AwsStandardS3RetryStrategy
 
-ATTEMPTS = 10
-"""Each pause is twice as long as the one before, up to 20 seconds: about a minute in all. PyArrow's three
-attempts last a second or two.
+ATTEMPTS = 12
+"""Each pause is random, and up to twice as long as the one before, at most 20 seconds: hardly ever less than a
+minute in all. PyArrow's three attempts last a second or two.
 """
 
 
