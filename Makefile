@@ -57,12 +57,13 @@ arrivals: .venv/ready ## Let every capture's files arrive in pieces: the same ro
 	@$(BIN)/python -m pytest tests/arrivals -q -m arrivals --times $(CASES)
 
 KILLS ?= 1
-faults: .venv/ready java jars-spark ## Kill runs and executors at random, on this machine and on a standalone cluster of Spark (KILLS=5 times as often)
-	@$(BIN)/python -m pytest tests/engines tests/lab/test_copies.py -q -m faults --times $(KILLS)
+faults: .venv/ready java jars-spark classes ## Kill runs, executors, collectors and Airflow's tasks at random, and fill disks (KILLS=5 times as often; SEED=1)
+	@$(BIN)/python -m pytest tests/engines tests/dags/test_killed_tasks.py tests/lab/test_copies.py -q -m faults \
+	  --times $(KILLS) --seed $(SEED)
 
-stores: .venv/ready java jars-spark jars-aws jars-rest classes ## A lake whose catalog is in PostgreSQL or behind REST and whose files are on S3, on real servers
+stores: .venv/ready java jars-spark jars-aws jars-rest classes ## A lake whose catalog is in PostgreSQL or behind REST and whose files are on S3, on real servers, which fail (KILLS=5 times as often; SEED=1)
 	@bash requirements/servers.sh
-	@$(BIN)/python -m pytest tests/stores -q -m stores
+	@$(BIN)/python -m pytest tests/stores -q -m stores --times $(KILLS) --seed $(SEED)
 
 dags: .venv/ready java jars classes ## Run every DAG with Airflow to its end: gates that close and open, maintenance, model checks
 	@$(BIN)/python -m pytest tests/dags -q -m dags

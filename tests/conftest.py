@@ -7,6 +7,8 @@ import os
 import shutil
 import sqlite3
 import subprocess
+import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -57,12 +59,43 @@ def lake_settings(folder: Path) -> Settings:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """``make diff`` runs the comparisons of tlasql at many times their size."""
     parser.addoption("--times", type=int, default=1, help="how many times the random cases (default: 1)")
+    parser.addoption("--seed", type=int, default=0, help="where the seeds of faults begin (default: 0)")
 
 
 @pytest.fixture(scope="session")
 def times(pytestconfig: pytest.Config) -> int:
     """How many times the usual number of random cases is wanted."""
     return int(pytestconfig.getoption("--times"))
+
+
+@pytest.fixture(scope="session")
+def seeds(pytestconfig: pytest.Config, times: int) -> range:
+    """The seed of each round of a test of faults: those of ``--seed=100`` are none of a usual run."""
+    first = int(pytestconfig.getoption("--seed"))
+    return range(first, first + times)
+
+
+PLAYED = pytest.StashKey[Counter[str]]()
+
+
+@pytest.fixture(scope="session")
+def played(pytestconfig: pytest.Config) -> Callable[[str], None]:
+    """Call it with each fault that was played: the last lines of the tests count them by their kind."""
+    counts = pytestconfig.stash.setdefault(PLAYED, Counter())
+
+    def play(kind: str) -> None:
+        counts[kind] += 1
+        sys.stderr.write(f"{kind} {counts[kind]}\n")
+
+    return play
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config
+) -> None:
+    """How many faults of each kind were played, where there were any."""
+    for kind, count in sorted(config.stash.get(PLAYED, Counter()).items()):
+        terminalreporter.write_line(f"{count:,} times: {kind}")
 
 
 @pytest.fixture(scope="session")

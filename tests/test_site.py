@@ -455,6 +455,14 @@ def test_only_files_of_the_page_are_removed(tmp_path: Path) -> None:
     assert not (page / "index.html").exists()
 
 
+def test_a_write_that_fails_names_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error of a full disk names no file."""
+    page = Folder(tmp_path / "page")
+    monkeypatch.setattr("fencepost.page.folder.write_whole", lambda *_: Path("/dev/full").write_bytes(b"1"))
+    with pytest.raises(FolderError, match=rf"^{tmp_path}/page: No space left on device$"):
+        page.write({"index.html": b"1"})
+
+
 def test_a_folder_with_other_files_is_a_mistake_of_the_command(
     troubled: Audited, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -23,7 +23,7 @@ SMALLEST = {
     "models": (),
     "bench": ("BENCH=--smallest",),
     "captures": ("RECORD=idempotent --version 4.3.1 --out {folder}",),
-    "faults": ("KILLS=1", "PYTEST_ADDOPTS=-k processes"),
+    "faults": ("KILLS=1", "PYTEST_ADDOPTS=-k 'processes or collectors'"),
     "dags": (),
     "engines": (),
     "wheel": (),

@@ -71,6 +71,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     logging.basicConfig(format="%(asctime)s %(message)s", datefmt="%H:%M:%S", level=logging.WARNING)
     logging.getLogger("fencepost").setLevel(logging.INFO)
+    # dbt logs into a file: on a full disk that fails, too, and what matters is the sentence at the end
+    logging.raiseExceptions = False
     # Spark hands out local times; every time in the lake is UTC.
     os.environ["TZ"] = "UTC"
     time.tzset()

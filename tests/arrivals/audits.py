@@ -32,6 +32,8 @@ from fencepost.tables import BRONZE, FILES, REQUEST_IDS, VERDICTS, Table
 OF_RUN = frozenset({"run_id", "captured_at"})
 """Columns that say which run took a row."""
 
+MARTS_OF_RUNS = frozenset({"marts.fct_audit_runs", "marts.fct_incidents"})
+
 FOUND_AT = frozenset({"broker_id", "file", "position", "file_begins"})
 """Columns of bronze that say where a row was found first, of all the places where it may stand."""
 
@@ -211,6 +213,13 @@ def rows_in(catalog: Catalog, *, verdicts: bool) -> Found:
     found[PARTITION_FOLDERS.name] = _folders(catalog)
     later = (*SILVER, *VERDICTS) if verdicts else SILVER
     return found | {table.name: _counted(catalog, table, OF_RUN) for table in later}
+
+
+def marts_in(catalog: Catalog) -> Found:
+    """The rows of all marts but those that tell of the runs."""
+    names = sorted(set(map(".".join, catalog.list_tables("marts"))) - MARTS_OF_RUNS)
+    rows = {name: catalog.load_table(name).scan().to_arrow().to_pylist() for name in names}
+    return {name: Counter(tuple(map(repr, row.values())) for row in rows[name]) for name in names}
 
 
 def _counted(catalog: Catalog, table: Table, but: Set[str]) -> Counter[tuple[Any, ...]]:

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,7 +21,7 @@ import pytest
 from audit_steps import STEPS
 from audits import Found, differences, rows_in
 from inline import left_behind
-from standalone import standalone_cluster
+from spark_cluster import standalone_cluster
 
 from fencepost import pipeline
 from fencepost.cli import INTERRUPTED
@@ -34,6 +34,7 @@ SCRIPT = Path(__file__).with_name("support") / "audit_steps.py"
 MARK = "FENCEPOST_TEST_RUN"
 """A variable of the environment by which the processes of a run are found."""
 
+Played = Callable[[str], None]
 _LONGEST_S, _SLOW_S = 900.0, 240.0
 """A machine that does other work is slow."""
 
@@ -89,9 +90,9 @@ class Site:
         """What the last run has said."""
         return self.folder / "said"
 
-    def end_in(self, step: str, run_on: str, chance: random.Random) -> None:
+    def end_in(self, step: str, run_on: str, chance: random.Random) -> signal.Signals | None:
         """A run that is ended in the first seconds of a step, unless it has ended before: killed, asked to
-        end, or by Ctrl-C, which all its processes get.
+        end, or by Ctrl-C, which all its processes get. The signal that it got.
         """
         with self.run(run_on) as run:
             while run.poll() is None and f"{step} begins" not in self.said.read_text():
@@ -99,14 +100,17 @@ class Site:
             with suppress(subprocess.TimeoutExpired):
                 run.wait(chance.uniform(0, 6 if run_on == "spark" else 2))
             sent = chance.choice((signal.SIGKILL, signal.SIGTERM, signal.SIGINT))
-            if run.poll() is None and sent == signal.SIGINT:
+            if run.poll() is not None:
+                return None
+            if sent == signal.SIGINT:
                 was_done = "all is done" in self.said.read_text()
                 os.killpg(run.pid, sent)
                 # Python that ends may not look at signals any more
                 if run.wait(_SLOW_S) != 0 or not was_done:
                     self.check_interrupted(run)
-            elif run.poll() is None:
+            else:
                 run.send_signal(sent)
+            return sent
 
     def check_interrupted(self, run: subprocess.Popen[bytes]) -> None:
         """The run has ended by Ctrl-C, and of all its processes only the first says so, in one sentence."""
@@ -190,14 +194,17 @@ def healthy(captures: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[P
 
 @pytest.mark.faults
 @pytest.mark.parametrize("run_on", ["processes", "spark"])
-def test_many_killed_runs(run_on: str, healthy: tuple[Path, Found], tmp_path: Path, times: int) -> None:
+def test_many_killed_runs(
+    run_on: str, healthy: tuple[Path, Found], tmp_path: Path, seeds: range, played: Played
+) -> None:
     config, expected = healthy
-    for number in range(times):
+    for number in seeds:
         chance = random.Random(number)
         (tmp_path / str(number)).mkdir()
         site = Site(config, tmp_path / str(number))
         for step in (*STEPS, chance.choice(STEPS)):
-            site.end_in(step, run_on, chance)
+            if sent := site.end_in(step, run_on, chance):
+                played(f"the driver of a run in {run_on} got {sent.name}")
         site.run_to_the_end(run_on)
         site.check(expected)
 
@@ -218,18 +225,22 @@ def test_a_run_whose_jvm_is_killed_says_so(captures: Path, tmp_path: Path) -> No
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Sequence[int]]]:
-    """A standalone cluster on this machine: the master's URL, and two workers of one core, by process id."""
+    """A standalone cluster on this machine: the master's URL, and two workers by process id."""
     with standalone_cluster(tmp_path_factory.mktemp("cluster")) as started:
         yield started
 
 
 @pytest.mark.faults
 def test_a_run_survives_its_executors(
-    cluster: tuple[str, Sequence[int]], healthy: tuple[Path, Found], tmp_path: Path, times: int
+    cluster: tuple[str, Sequence[int]],
+    healthy: tuple[Path, Found],
+    tmp_path: Path,
+    seeds: range,
+    played: Played,
 ) -> None:
     master, workers = cluster
     config, expected = healthy
-    for number in range(times):
+    for number in seeds:
         chance = random.Random(number)
         (tmp_path / str(number)).mkdir()
         site = Site(config, tmp_path / str(number), (f"spark.master={master}", "spark.executor.memory=1g"))
@@ -242,6 +253,7 @@ def test_a_run_survives_its_executors(
                 executors = [child for worker in workers for child in psutil.Process(worker).children()]
                 if executors and killed < 5:
                     chance.choice(executors).kill()
+                    played("an executor was killed")
                     killed += 1
             assert run.returncode == 0, site.said.read_text()[-5_000:]
         assert killed > 2

@@ -646,5 +646,6 @@ def test_a_page_that_cannot_be_written_prevents_nothing(
     with pytest.raises(GateFailed, match=r"^FAILED: "):
         run_gate(settings, [lambda title, text: heard.append(text)], run_id="one")
     assert len(heard) == 1
-    assert "the page could not be written" in caplog.text
+    assert f"the page could not be written ({tmp_path}/page: File exists)" in caplog.text
+    assert "Traceback" not in caplog.text
     assert audit_runs.last_finished(ensure(settings.lake), but="") is not None

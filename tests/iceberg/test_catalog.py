@@ -24,6 +24,7 @@ from fencepost.iceberg.catalog import (
     open_catalog,
     spark_catalog_conf,
 )
+from fencepost.iceberg.patience import ATTEMPTS, PatientStrategy
 from fencepost.opening import open_lake, reads_without_spark
 from fencepost.reading import LakeError, rows
 from fencepost.reading.spark import SparkReader
@@ -56,7 +57,10 @@ def test_sqlite_is_the_default() -> None:
 def test_rest_is_called_the_same_by_both() -> None:
     properties = {"type": "rest", "uri": "https://catalog", "token": "t", "s3.endpoint": "https://store"}
     lake = Lake("analytics", "rest", properties)
-    assert catalog_properties(lake) == {**properties, "warehouse": "analytics"}
+    # PyArrow would give up after a second or two
+    patient = {"s3.retry-strategy-impl": f"{PatientStrategy.__module__}.{PatientStrategy.__name__}"}
+    assert PatientStrategy().max_attempts == ATTEMPTS
+    assert catalog_properties(lake) == {**properties, **patient, "warehouse": "analytics"}
     conf = spark_catalog_conf(lake)
     assert {name: conf[f"{PREFIX}.{name}"] for name in properties} == properties
     assert conf[f"{PREFIX}.warehouse"] == "analytics"

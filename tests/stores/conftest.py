@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 sys.path.append(str(Path(__file__).with_name("support")))
+# what a lake holds, less what tells of the runs
+sys.path.append(str(Path(__file__).resolve().parents[1] / "arrivals"))
 
 from servers import VARIABLES, Stores, postgresql, s3
 

@@ -5,25 +5,21 @@ are real.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
-from urllib.request import Request, urlopen
 
 import pytest
+from airflow_server import Call, airflow
 from servers import PASSWORD, USER, Stores, free_port
-from standalone import standalone_cluster
+from spark_cluster import standalone_cluster
 from web_server import listening
-
-from fencepost.airflow_env import PASSWORDS, airflow_environment
 
 pytestmark = pytest.mark.stores
 
@@ -32,7 +28,7 @@ ALONE = (
     'for other; do mount -t tmpfs none "$other"; done; exec "$0" -m fencepost.cli collect --config "$CONFIG"'
 )
 """In a mount namespace of its own a collector sees nothing of the other hosts."""
-READY_S, RUN_S = 180, 900
+RUN_S = 900
 TASKS = ("capture", "rebuild", "judge", "marts", "report")
 
 BROKER = """
@@ -109,59 +105,19 @@ def _configuration(folder: Path, lake: str, brokers: list[str]) -> Path:
     return path
 
 
-Call = Callable[..., Any]
-"""Method, path of Airflow's API and body -> the answer."""
-
-
 @contextmanager
 def _airflow(stores: Stores, home: Path, config: Path) -> Iterator[Call]:
     """All parts of Airflow, with its metadata in PostgreSQL and four workers."""
     stores.lake("airflow")
     login = f"{USER}:{quote(PASSWORD, safe='')}@127.0.0.1:{stores.database.port}/airflow"
-    port = free_port()
-    environment = airflow_environment(home) | {
+    variables = {
         "FENCEPOST_CONFIG": str(config),
         "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"postgresql+psycopg://{login}",
         "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN_ASYNC": f"postgresql+psycopg_async://{login}",
-        "AIRFLOW__CORE__EXECUTOR": "LocalExecutor",
         "AIRFLOW__CORE__PARALLELISM": "4",
-        "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"http://127.0.0.1:{port}/execution/",
-        "AIRFLOW__API__PORT": str(port),
     }
-    home.mkdir()
-    with (home / "said").open("wb") as said:
-        started = subprocess.Popen(
-            [sys.executable, "-m", "fencepost.airflow_env", "standalone"],
-            env=environment, stdout=said, stderr=subprocess.STDOUT,
-        )  # fmt: skip
-    try:
-        yield _ready(f"http://127.0.0.1:{port}", home / PASSWORDS)
-    finally:
-        started.terminate()
-        started.wait(60)
-
-
-def _ready(address: str, passwords: Path) -> Call:
-    """How to call the API, once it knows the DAG."""
-    deadline = time.monotonic() + READY_S
-    while time.monotonic() < deadline:
-        try:
-            login = {"username": "admin", "password": json.loads(passwords.read_text())["admin"]}
-            token = _answer(address, "POST", "/auth/token", login)["access_token"]
-            found = _answer(address, "GET", "/api/v2/dags", None, token)["dags"]
-        except (OSError, ValueError, KeyError):
-            found = []
-        if any(dag["dag_id"] == "epoch_audit" for dag in found):
-            return lambda method, path, body=None: _answer(address, method, f"/api/v2/{path}", body, token)
-        time.sleep(1)
-    pytest.fail("Airflow does not answer")
-
-
-def _answer(address: str, method: str, path: str, body: object = None, token: str = "") -> Any:
-    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {token}"}
-    data = None if body is None else json.dumps(body).encode()
-    with urlopen(Request(address + path, data, headers, method=method)) as answer:
-        return json.load(answer)
+    with airflow(home, free_port(), variables) as (_, call):
+        yield call
 
 
 def _ended(call: Call, run_type: str) -> dict[str, str]:

@@ -20,6 +20,7 @@ from fencepost.metrics import write_metrics
 from fencepost.opening import ensure, open_lake
 from fencepost.outcomes import NOT_JUDGED, Outcome, coverage_counts
 from fencepost.page.addresses import address, page_folder
+from fencepost.page.folder import FolderError
 from fencepost.page.site import write
 from fencepost.places import project_folder, work_folder
 from fencepost.report import COVERAGE, Judged, counted_reasons, judged
@@ -98,6 +99,8 @@ def _write_page(settings: Settings, found: Judged) -> None:
     try:
         with open_lake(settings) as lake:
             write(lake, settings, page_folder(settings), found, MOST_PICTURES)
+    except FolderError as error:
+        logger.error("the page could not be written (%s)", error)
     except Exception:
         logger.exception("the page could not be written")
 

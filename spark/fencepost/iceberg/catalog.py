@@ -22,6 +22,7 @@ _SPARK_PREFIX = f"spark.sql.catalog.{NAME}"
 _BOTH = {"rest": "rest", "glue": "glue", "hive": "hive", "jdbc": "sql"}
 
 _REST = "fencepost.iceberg.rest_catalog.PatientRestCatalog"
+_RETRY, _PATIENT = "s3.retry-strategy-impl", "fencepost.iceberg.patience.PatientStrategy"
 _OF_BOTH_DRIVERS = frozenset({"sslmode", "sslrootcert", "sslcert", "sslkey"})
 """The options of a connection to PostgreSQL that JDBC's driver and Python's call the same."""
 
@@ -66,7 +67,8 @@ def catalog_properties(lake: Lake) -> dict[str, str]:
     given = with_values(lake.catalog_properties, _TABLE)
     is_file = lake.database is not None
     kind = {"type": "sql", "uri": lake.catalog} if is_file else _pyiceberg_kind(given)
-    return {**given, **kind, **_warehouse(lake)}
+    patience = {} if lake.is_local else {_RETRY: _PATIENT}
+    return {**patience, **given, **kind, **_warehouse(lake)}
 
 
 def store_properties(lake: Lake) -> dict[str, str]:

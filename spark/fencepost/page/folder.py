@@ -58,7 +58,8 @@ class Folder:
                 (self._path / old).unlink(missing_ok=True)
             self._list(names)
         except OSError as error:
-            raise FolderError(f"{error.filename}: {error.strerror}") from error
+            # a write that fails does not name its file
+            raise FolderError(f"{error.filename or self._path}: {error.strerror}") from error
 
     def _list(self, names: set[str] | frozenset[str]) -> None:
         write_whole(self._path / LISTING, json.dumps(sorted(names), indent=0).encode())

@@ -8,7 +8,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import chain
@@ -35,17 +35,37 @@ LOGINS = {
 _READY_S = 30
 
 
-@dataclass(frozen=True)
+@dataclass
 class Server:
-    """A server that has been started, and its port."""
+    """A server that has been started, and its port. ``begin``: how it is started."""
 
     process: subprocess.Popen[bytes]
     port: int
+    begin: Callable[[], subprocess.Popen[bytes]] | None = None
 
     def stop(self) -> None:
         """Stop it: of PostgreSQL's signals the one that waits for no connection."""
         self.process.send_signal(signal.SIGINT)
         self.process.wait(timeout=_READY_S)
+
+    def power_off(self) -> None:
+        """End it as ``pg_ctl stop -m immediate`` does: nothing is finished, and it has to recover."""
+        self.process.send_signal(signal.SIGQUIT)
+        self.process.wait(timeout=_READY_S)
+
+    def power_on(self) -> None:
+        """Start it again where it was."""
+        assert self.begin is not None
+        self.process = self.begin()
+        self.await_answers()
+
+    def await_answers(self) -> None:
+        """Wait until it listens."""
+        deadline = time.monotonic() + _READY_S
+        while not _answers(self.port):
+            assert self.process.poll() is None, "the server has ended"
+            assert time.monotonic() < deadline, "the server does not answer"
+            time.sleep(0.1)
 
 
 def free_port() -> int:
@@ -72,9 +92,12 @@ def postgresql(folder: Path) -> Iterator[Server]:
     subprocess.run(made, user=user, cwd="/", check=True, capture_output=True)
     options = (f"port={port}", "listen_addresses=127.0.0.1", f"unix_socket_directories={folder}", "fsync=off")
     command = [tools / "postgres", "-D", data, *chain.from_iterable(("-c", each) for each in options)]
-    with (folder / "log").open("wb") as said:
-        process = subprocess.Popen(command, user=user, cwd="/", stdout=said, stderr=said)
-    yield from _running(Server(process, port))
+
+    def begin() -> subprocess.Popen[bytes]:
+        with (folder / "log").open("ab") as said:
+            return subprocess.Popen(command, user=user, cwd="/", stdout=said, stderr=said)
+
+    yield from _running(Server(begin(), port, begin))
 
 
 @contextmanager
@@ -82,13 +105,16 @@ def s3(folder: Path) -> Iterator[Server]:
     """A server that stores each bucket in a folder of ``folder``."""
     folder.mkdir(parents=True)
     port = free_port()
-    process = subprocess.Popen(
-        [JARS / "servers" / "versitygw", "--port", f"127.0.0.1:{port}", "posix", folder],
-        env={**os.environ, "ROOT_ACCESS_KEY": KEY, "ROOT_SECRET_KEY": SECRET},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    yield from _running(Server(process, port))
+
+    def begin() -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [JARS / "servers" / "versitygw", "--port", f"127.0.0.1:{port}", "posix", folder],
+            env={**os.environ, "ROOT_ACCESS_KEY": KEY, "ROOT_SECRET_KEY": SECRET},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+    yield from _running(Server(begin(), port, begin))
 
 
 @contextmanager
@@ -140,11 +166,7 @@ def rest(database: Server, store: Server, name: str) -> Iterator[Server]:
 
 
 def _running(server: Server) -> Iterator[Server]:
-    deadline = time.monotonic() + _READY_S
-    while not _answers(server.port):
-        assert server.process.poll() is None, "the server has ended"
-        assert time.monotonic() < deadline, "the server does not answer"
-        time.sleep(0.1)
+    server.await_answers()
     try:
         yield server
     finally:
@@ -164,8 +186,10 @@ class Stores:
     store: Server
     buckets: Path
 
-    def lake(self, name: str) -> str:
-        """The part ``[lake]`` of a configuration: a database and a bucket of this name, which are made."""
+    def lake(self, name: str, store_port: int | None = None) -> str:
+        """The part ``[lake]`` of a configuration: a database and a bucket of this name, which are made.
+        ``store_port``: that of what stands before the store.
+        """
         self._make(name)
         return f"""
 [lake]
@@ -176,7 +200,7 @@ type = "jdbc"
 uri = "jdbc:postgresql://127.0.0.1:{self.database.port}/{name}"
 "jdbc.user" = "{USER}"
 "jdbc.password" = "{PASSWORD}"
-{self._store()}"""
+{self._store(store_port)}"""
 
     @contextmanager
     def rest_lake(self, name: str, kind: str = "token") -> Iterator[tuple[str, Failing]]:
@@ -198,9 +222,9 @@ uri = "http://127.0.0.1:{front.port}"
                 front,
             )
 
-    def _store(self) -> str:
+    def _store(self, port: int | None = None) -> str:
         return f"""\
-"s3.endpoint" = "http://127.0.0.1:{self.store.port}"
+"s3.endpoint" = "http://127.0.0.1:{port or self.store.port}"
 "s3.region" = "us-east-1"
 "s3.access-key-id" = "{KEY}"
 "s3.secret-access-key" = "{SECRET}"

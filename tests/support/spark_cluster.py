@@ -1,4 +1,4 @@
-"""A standalone cluster of Spark on this machine."""
+"""A standalone cluster of Spark on loopback."""
 
 from __future__ import annotations
 
@@ -13,21 +13,20 @@ from pathlib import Path
 import pyspark
 
 ROOT = Path(__file__).resolve().parents[2]
-READY_S = 240.0
-"""A machine that does other work is slow."""
+_SLOW_S = 240.0
 
 
 @contextmanager
 def standalone_cluster(folder: Path) -> Iterator[tuple[str, Sequence[int]]]:
-    """The master's URL, and two workers of one core, by process id; their files go to the folder."""
-    port, page = _free_ports(2)
-    master = f"spark://127.0.0.1:{port}"
+    """The master's URL, and two workers of one core, by process id; ``folder``: theirs."""
+    ports = _free_ports(2)
+    master = f"spark://127.0.0.1:{ports[0]}"
     with ExitStack() as started:
 
-        def start(kind: str, host: str, *arguments: object) -> int:
+        def start(kind: str, host: str, *arguments: str) -> int:
             home = Path(pyspark.__file__).parent
             name = f"org.apache.spark.deploy.{kind}"
-            command = [home / "bin" / "spark-class", name, "--host", host, *map(str, arguments)]
+            command = [home / "bin" / "spark-class", name, "--host", host, *arguments]
             environment = {**os.environ, "SPARK_LOCAL_IP": host, "SPARK_HOME": str(home)}
             with (folder / "said").open("ab") as said:
                 process = subprocess.Popen(command, env=environment, stdout=said, stderr=said, cwd=ROOT)
@@ -35,13 +34,15 @@ def standalone_cluster(folder: Path) -> Iterator[tuple[str, Sequence[int]]]:
             started.callback(process.terminate)
             return process.pid
 
-        start("master.Master", "127.0.0.1", "--port", port, "--webui-port", page)
-        small = ("-c", 1, "-m", "2g", "--webui-port", 0)
+        start("master.Master", "127.0.0.1", "--port", str(ports[0]), "--webui-port", str(ports[1]))
+        size = ("-c", "1", "-m", "2g", "--webui-port", "0")
         # a task is not run twice on one host
-        hosts = ("127.0.0.1", "127.0.0.2")
-        workers = [start("worker.Worker", host, *small, "-d", folder / host, master) for host in hosts]
-        ends_by = time.monotonic() + READY_S
-        while (folder / "said").read_text().count("Successfully registered with master") < len(workers):
+        workers = [
+            start("worker.Worker", host, *size, "-d", str(folder / host), master)
+            for host in ("127.0.0.1", "127.0.0.2")
+        ]
+        ends_by = time.monotonic() + _SLOW_S
+        while (folder / "said").read_text().count("Successfully registered with master") < 2:
             assert time.monotonic() < ends_by, (folder / "said").read_text()
             time.sleep(0.2)
         yield master, workers
