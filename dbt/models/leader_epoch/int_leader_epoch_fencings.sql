@@ -11,7 +11,6 @@ sessions as (
         partition,
         nullif(current_leader_epoch, -1) as leader_epoch
     from {{ source('silver', 'fetch_positions') }}
-    where error in ('FENCED_LEADER_EPOCH', 'UNKNOWN_LEADER_EPOCH')
 ),
 
 fencings as (
