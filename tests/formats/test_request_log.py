@@ -161,6 +161,14 @@ def test_every_line_of_every_capture_is_taken_or_skipped(captures: Path) -> None
         b"[2026-11-20 22:02:40,024] INFO starting (kafka.server.KafkaServer)",
         b"[2026-11-20 22:02:40,024] TRACE Processor 1 received request: x (kafka.network.RequestChannel$)",
         b"",
+        # what other loggers of the file write in several lines
+        b"\tLog cleaner thread 0 cleaned log __consumer_offsets-0 (dirty section = [0, 10359])",
+        b"\t0.5 MB of log processed in 0.2 seconds (3.1 MB/sec).",
+        b" (org.apache.kafka.storage.internals.log.LogCleaner$CleanerThread)",
+        b"java.io.IOException: Connection to 2 was disconnected before the response was read",
+        b"\tat org.apache.kafka.clients.NetworkClientUtils.sendAndReceive(NetworkClientUtils.java:99)",
+        b"\t... 3 more",
+        b"\tssl.protocol = TLSv1.3",
     ],
 )
 def test_what_carries_no_epoch_is_counted_and_skipped(skipped: bytes) -> None:
@@ -174,6 +182,10 @@ def test_what_carries_no_epoch_is_counted_and_skipped(skipped: bytes) -> None:
         line()[:60],
         line()[:-60],
         line()[80:],
+        line()[-60:],
+        line()[-8:],
+        line()[80:-60],
+        b"\0" * 40,
         line().replace(b'"correlationId":7', b'"correlationId":"seven"'),
         line().replace(b'"correlationId":7', b'"correlationId":99999999999'),
         line().replace(b'"totalTimeMs":1.25', b'"totalTimeMs":null'),

@@ -12,6 +12,10 @@ from fencepost.formats.clock import LogClock
 MARK = b"Completed request:"
 """The beginning of the request logger's message (RequestChannel), before the JSON."""
 
+LOGGER = b"kafka.request.logger"
+
+_JSON = re.compile(rb'"\s*[:,\]}]|[{\[,:]\s*"|[^ -~\t\x80-\xff]')
+"""What JSON has around its names and texts. Bytes that no log has may be of a line that was damaged."""
 _TAIL = re.compile(rb" *(?:\([\w.$:-]+\))? *(?:\[[^\]\"{}]*\])? *")
 _FRACTION = re.compile(r"[,.]\d{3}|\d{13}")
 
@@ -34,7 +38,7 @@ def placed(line: bytes) -> LocatedRequest | None:
     line = log_entries.plain_line(line)
     at = line.find(MARK)
     if at < 0:
-        if line.strip() and not log_entries.begins_entry(line):
+        if not log_entries.begins_entry(line) and _may_be_a_rest(line):
             raise ValueError("it does not begin with a timestamp; it is the rest of a line that was cut")
         return None
     if line.startswith(b"{"):
@@ -46,6 +50,16 @@ def placed(line: bytes) -> LocatedRequest | None:
             "[%d] %p %m (%c)%n"
         )
     return LocatedRequest(line, at + len(MARK), time)
+
+
+def _may_be_a_rest(line: bytes) -> bool:
+    """Whether a line without a time may be a part of a request that was cut. Entries of other loggers in the
+    same file may have several lines (the log cleaner's, stack traces): these have no JSON.
+    """
+    words = line.strip()
+    return bool(words) and (
+        _JSON.search(words) is not None or is_whole(line, 0) or (b" (%b)" % LOGGER).endswith(words)
+    )
 
 
 def moment(time: object, clock: LogClock) -> int:

@@ -18,7 +18,7 @@ from fencepost.formats.clock import LogClock
 from fencepost.formats.json_text import Member
 from fencepost.formats.lines import Parsed, Values, parse
 from fencepost.formats.request_ids import UNKNOWN_SOFTWARE, RequestIds
-from fencepost.formats.request_layouts import MARK, end_of_request, is_whole, moment, placed
+from fencepost.formats.request_layouts import LOGGER, MARK, end_of_request, is_whole, moment, placed
 from fencepost.formats.topic_lists import TopicsOfAnswer
 
 Keep = Callable[[bytes], bool]
@@ -53,7 +53,7 @@ REQUEST_SCHEMA = pa.schema(
     ]
 )
 
-_LOGGER = b" (kafka.request.logger)"
+_LOGGER = b" (%b)" % LOGGER
 _STAMP = re.compile(rb"\[(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[,.]\d{3})\] \w+ +")
 # The beginning of nearly every line, in Kafka's own layout: the time, then what brokers write first.
 _HEAD = re.compile(

@@ -37,7 +37,6 @@ _ASSIGNMENT_GENERATIONS = ("generation", "own_claim", "greatest_claim_of_others"
 _CONVERSION = Unknown(
     NO_VALUE, "no rebalance made this record: it turned a group of another kind into a classic one"
 )
-_HOLE = Unknown(NOT_CAPTURED, "the record before, or the group's beginning, was not captured")
 _NO_LINES = Unknown(NOT_CAPTURED, "no request log has the JoinGroups of this generation")
 _UNREAD = Unknown(UNREAD, "an assignment of this generation, or of the one before, cannot be read")
 
@@ -249,7 +248,7 @@ class ClaimRows:
         if change.generation.is_conversion:
             return _CONVERSION
         if change.generation.before is None:
-            return _HOLE
+            return change.generation.why_none_before
         return _UNREAD if self.were_unread else _NO_LINES
 
     def _unread_claims(self, change: GenerationChange, member: MemberOfGeneration | None) -> Row:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from fencepost.protocols.ownership_claim.records import GenerationRecord
+from fencepost.reasons import CLEANED_AWAY, NOT_CAPTURED, Unknown
 from fencepost.replay.coordinator_logs import ONLY, Incarnation, end_of_log
 from fencepost.replay.group_coordinator.conversions import (
     Endings,
@@ -17,6 +18,9 @@ from fencepost.replay.group_coordinator.lives import Lives
 from fencepost.replay.group_coordinator.records import GroupRecord
 from fencepost.replay.histories import Interval, Point, interval
 from fencepost.replay.logs import Stretch
+
+_CLEANED = Unknown(CLEANED_AWAY, "compaction left nothing of the group before this generation")
+_HOLE = Unknown(NOT_CAPTURED, "the record before, or the group's beginning, was not captured")
 
 
 @dataclass(eq=False)
@@ -61,6 +65,11 @@ class Generation:
         if self.is_first:
             return -1
         return None if self.before is None else self.before.generation
+
+    @property
+    def why_none_before(self) -> Unknown:
+        """Why the generation before, or that this is the group's first, is not known."""
+        return _CLEANED if self.record.based else _HOLE
 
     @cached_property
     def member_ids(self) -> frozenset[str]:

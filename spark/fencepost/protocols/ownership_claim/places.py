@@ -26,7 +26,6 @@ _OTHER_KIND = Unknown(
     "configuration",
 )
 _HOLE = Unknown(NOT_CAPTURED, "the log has a hole here")
-_HOLE_BEFORE = Unknown(NOT_CAPTURED, "the log has a hole before this generation")
 _OTHER_CLOCK = Unknown(OTHER_CLOCK, "its broker's clock is not the one that wrote the group's records")
 
 
@@ -92,7 +91,7 @@ class Places:
                 return Place(
                     before,
                     generation,
-                    _HOLE_BEFORE if hole else None,
+                    generation.why_none_before if hole else None,
                     arrived=-1 if before is None else before.number,
                     answered=generation.number,
                 )
