@@ -68,8 +68,8 @@ def test_executors_delete_and_replace_what_a_process_does(
                 assert "bronze.requests: deleted" in maintained.stdout, maintained.stdout + maintained.stderr
                 found[name] = rows_of(load(config).lake)
             assert found["local"].keys() == found["executors"].keys()
-            for table, rows in found["local"].items():
-                assert found["executors"][table] == rows, table
+            other = {name for name, rows in found["local"].items() if found["executors"][name] != rows}
+            assert other == set(), days
             assert sum(rows.total() for rows in found["local"].values()) > 10_000
 
 

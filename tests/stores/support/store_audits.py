@@ -9,12 +9,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from fencepost.iceberg.catalog import open_catalog
 from fencepost.settings import Lake, load
 
 CAPTURE = "troubled-4.3.1"
 OF_RUNS = frozenset({"run_id", "captured_at", "audited_at", "seen"})
 """Columns that say which run wrote a row, or which snapshot it read."""
+_PACKED = b"\xff\xff\xff\xff"
+"""How a stream of Arrow begins."""
 LAYERS = ("bronze.", "silver.", "verdicts.", "marts.")
 OF_AUDITS = frozenset({"marts.fct_audit_runs", "verdicts.audit_runs", "verdicts.incident_notes"})
 """Tables that are about runs."""
@@ -54,7 +58,14 @@ def rows_of(place: Lake) -> Mapping[str, Counter[str]]:
             if name.startswith(LAYERS) and name not in OF_AUDITS:
                 rows: list[dict[str, Any]] = catalog.load_table(table).scan().to_arrow().to_pylist()
                 found[name] = Counter(
-                    str({key: value for key, value in sorted(row.items()) if key not in OF_RUNS})
+                    str({key: _unpacked(value) for key, value in sorted(row.items()) if key not in OF_RUNS})
                     for row in rows
                 )
     return found
+
+
+def _unpacked(value: Any) -> Any:
+    """A value; of rows that are packed as one, these in any order."""
+    if not isinstance(value, bytes) or not value.startswith(_PACKED):
+        return value
+    return sorted(map(str, pa.ipc.open_stream(value).read_all().to_pylist()))
