@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyarrow.fs import AwsStandardS3RetryStrategy
 
 ATTEMPTS = 12
-"""Each pause is random, and up to twice as long as the one before, at most 20 seconds: hardly ever less than a
-minute in all. PyArrow's three attempts last a second or two.
+"""Each pause is random, and up to twice as long as the one before, at most 20 seconds: hardly ever less than
+a minute in all. PyArrow's three attempts last a second or two.
 """
 
 
