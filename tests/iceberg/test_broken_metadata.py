@@ -1,4 +1,4 @@
-"""What a run leaves that is killed while it writes the metadata of a table, and what maintenance makes of it."""
+"""What a run leaves that is killed while it writes a table's metadata, and what maintenance makes of it."""
 
 from __future__ import annotations
 
