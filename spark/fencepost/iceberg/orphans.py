@@ -11,6 +11,7 @@ from datetime import datetime
 from itertools import chain
 
 from pyarrow import fs
+from pyiceberg.exceptions import ValidationError
 from pyiceberg.serializers import FromInputFile
 from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadata
@@ -39,7 +40,9 @@ def remove_orphans(table: Table, before: datetime) -> tuple[int, int]:
     old = [each for each in files if each.mtime is not None and each.mtime < before]
     orphans = {each.base_name: each for each in old if each.base_name not in heads}
     if orphans:
-        for name in map(_name, _named(table, heads)):
+        # a run that was killed while it wrote one has left it empty
+        written = {each.base_name for each in files if each.base_name in heads and each.size}
+        for name in map(_name, _named(table, written)):
             orphans.pop(name, None)
     for each in orphans.values():
         system.delete_file(each.path)
@@ -56,7 +59,11 @@ def _named(table: Table, heads: set[str]) -> Iterator[str]:
     read = set[str]()
     yield from _named_by(table, own, read)
     for each in others:
-        yield from _named_by(table, FromInputFile.table_metadata(table.io.new_input(each)), read)
+        try:
+            other = FromInputFile.table_metadata(table.io.new_input(each))
+        except ValidationError as error:
+            raise ValueError(f"{each} cannot be read") from error
+        yield from _named_by(table, other, read)
 
 
 def _named_by(table: Table, metadata: TableMetadata, read: set[str]) -> Iterator[str]:
