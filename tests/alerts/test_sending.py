@@ -214,7 +214,6 @@ def test_an_answer_that_is_no_success_is_a_failure(web: Web, status: int) -> Non
         ({"url": "jsons://127.0.0.1:{port}/${{SECRET}}"}, "Connection error"),
         ({"url": "mailto://user:${{SECRET}}@127.0.0.1:{port}?to=a@example.org"}, ""),
         ({"url": "slack://${{SECRET}}"}, "a form that Apprise does not know"),
-        ({"url": "bogus://${{SECRET}}/x"}, "a form that Apprise does not know"),
         ({"url": "slack://${{NOT_SET}}/"}, "the environment has no NOT_SET: set it where the audit runs"),
         ({"command": ["/no/such/program", "x"]}, "/no/such/program: No such file or directory"),
         ({"command": [sys.executable, "-c", "import sys; sys.exit('{SECRET}')"]}, "ended with exit code 1"),

@@ -38,8 +38,9 @@ NAMES = {
 
 @st.composite
 def notes(draw: st.DrawFn) -> list[Row]:
-    """Rows of bronze.files. A run notes a file once."""
+    """Rows of bronze.files. A run notes a file once, and finds one topic in a folder."""
     found: dict[tuple[Any, ...], Row] = {}
+    topics: dict[tuple[Any, ...], str] = {}
     few = st.none() | st.integers(0, 60)
     for _ in range(draw(st.integers(0, 25))):
         kind = draw(st.sampled_from(sorted(NAMES)))
@@ -57,10 +58,12 @@ def notes(draw: st.DrawFn) -> list[Row]:
             "too_late": draw(st.sampled_from((None, 0, 0, 0, 3))) if kind != LEADER_EPOCHS.name else None,
             "next_offset": draw(few) if kind == SEGMENT else None,
             "file_begins": draw(st.sampled_from((None, "b1", "b2", "b3"))) if in_text else None,
-            "topic_id": None if in_text else draw(st.sampled_from(("", "id1", "id2"))),
             "timezone": draw(st.sampled_from(("UTC", "Asia/Tokyo"))) if in_text else None,
             "captured_at": START + timedelta(hours=run),
         }
+        folder = (row["cluster"], row["broker_id"], run)
+        topic = None if in_text else topics.setdefault(folder, draw(st.sampled_from(("", "id1", "id2"))))
+        row["topic_id"] = topic
         found[tuple(row[name] for name in FILES.key)] = row
     return list(found.values())
 

@@ -53,10 +53,7 @@ def test_executors_delete_and_replace_what_a_process_does(
     with standalone_cluster(_made(tmp_path / "cluster")) as (master, _):
         # executors do not have it
         monkeypatch.setenv(KEY, "a key for tests, long enough")
-        on_executors = (
-            f'\n[engine]\nrun_on = "spark"\n\n[spark]\nmaster = "{master}"\n"executor.memory" = "1g"\n'
-        )
-        lakes = {"local": "", "executors": stores.lake("executors") + on_executors}
+        lakes = {"local": "", "executors": stores.lake("executors") + ON_EXECUTORS.format(master)}
         logs = tmp_path / "logs"
         configs = {name: _config(_made(tmp_path / name), logs, lake) for name, lake in lakes.items()}
         for days in (13, 14):

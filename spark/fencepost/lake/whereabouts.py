@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 from urllib.parse import unquote
 
 from pyiceberg.catalog import Catalog
 
-from fencepost.iceberg.sql_catalog import CachingSqlCatalog
 from fencepost.settings import Lake
 
 
@@ -15,12 +15,19 @@ class MisplacedLakeError(Exception):
     """The catalog has its tables in another warehouse than the configured one; the message says so."""
 
 
+@runtime_checkable
+class _OfSql(Protocol):
+    """A catalog of SQL (``CachingSqlCatalog``), whose module takes long to import."""
+
+    def locations(self) -> list[str]: ...
+
+
 def require_placed(catalog: Catalog, lake: Lake) -> None:
     """Raise MisplacedLakeError where every table of a database lies outside of the configured warehouse.
 
     Catalogs of other kinds decide themselves where their tables lie.
     """
-    if not isinstance(catalog, CachingSqlCatalog):
+    if not isinstance(catalog, _OfSql):
         return
     places = sorted(map(_resolved, catalog.locations()))
     warehouse = _resolved(lake.warehouse)
