@@ -57,15 +57,16 @@ def rows_of(place: Lake) -> Mapping[str, Counter[str]]:
             name = ".".join(table)
             if name.startswith(LAYERS) and name not in OF_AUDITS:
                 rows: list[dict[str, Any]] = catalog.load_table(table).scan().to_arrow().to_pylist()
-                found[name] = Counter(
-                    str({key: _unpacked(value) for key, value in sorted(row.items()) if key not in OF_RUNS})
-                    for row in rows
-                )
+                found[name] = Counter(map(_told, rows))
     return found
+
+
+def _told(row: Mapping[str, Any]) -> str:
+    return str({key: _unpacked(value) for key, value in sorted(row.items()) if key not in OF_RUNS})
 
 
 def _unpacked(value: Any) -> Any:
     """A value; of rows that are packed as one, these in any order."""
     if not isinstance(value, bytes) or not value.startswith(_PACKED):
         return value
-    return sorted(map(str, pa.ipc.open_stream(value).read_all().to_pylist()))
+    return sorted(map(_told, pa.ipc.open_stream(value).read_all().to_pylist()))
