@@ -29,7 +29,7 @@ SMALLEST = {
     "wheel": (),
     "year": ("DAYS=2", "RUNS_A_DAY=1"),
     "diff": ("TIMES=1",),
-    "stores": ("PYTEST_ADDOPTS=-k postgresql_and_s3",),
+    "stores": ("PYTEST_ADDOPTS=-k 'postgresql_and_s3 or alert'",),
     "search": ("SECONDS_OF_SEARCH=5",),
     "plays": ("PLAYS=1",),
     "mutations": ("MUTATIONS=200",),
