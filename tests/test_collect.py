@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from configurations import broker_logs, local_lake
 
 from fencepost import lake
 from fencepost.iceberg.catalog import open_catalog
@@ -36,7 +37,7 @@ def hosts(captures: Path, tmp_path: Path) -> dict[int, Path]:
     for broker in BROKERS:
         shutil.copytree(captures / CAPTURE / f"broker-{broker}", tmp_path / f"machine-{broker}" / "kafka")
         named[broker] = tmp_path / f"broker-{broker}.toml"
-        named[broker].write_text(_config(tmp_path, _broker(broker, tmp_path / "kafka")))
+        named[broker].write_text(_config(tmp_path, broker_logs(broker, tmp_path / "kafka")))
     return named
 
 
@@ -55,7 +56,8 @@ def test_an_audit_of_what_was_collected_is_that_of_all_logs(
 
     at_once = tmp_path / "at-once.toml"
     paths = {each: tmp_path / f"machine-{each}" / "kafka" for each in BROKERS}
-    at_once.write_text(_config(tmp_path / "other", *(_broker(each, path) for each, path in paths.items())))
+    parts = [broker_logs(each, path) for each, path in paths.items()]
+    at_once.write_text(_config(tmp_path / "other", *parts))
     _judge(at_once)
     assert _rows(central, tmp_path) == _rows(at_once, tmp_path)
 
@@ -168,20 +170,8 @@ def _on_machine(folder: Path, broker: int) -> None:
     link.symlink_to(folder / f"machine-{broker}" / "kafka")
 
 
-def _broker(broker: int, folder: Path) -> str:
-    return f"""
-[[clusters.brokers]]
-id = {broker}
-log_dirs = ["{folder}/log_dir"]
-request_logs = ["{folder}/kafka-request.log*"]
-server_logs = ["{folder}/server.log*"]
-timezone = "UTC"
-"""
-
-
 def _config(folder: Path, *brokers: str) -> str:
-    place = f'[lake]\nwarehouse = "{folder}/lake/warehouse"\ncatalog = "sqlite:///{folder}/lake/catalog.db"\n'
-    return f'{place}[[clusters]]\nname = "{CAPTURE}"\n' + "\n".join(brokers)
+    return f'{local_lake(folder)}[[clusters]]\nname = "{CAPTURE}"\n' + "\n".join(brokers)
 
 
 def _run(command: str, config: Path) -> subprocess.CompletedProcess[str]:

@@ -381,8 +381,8 @@ def _reading(settings: Settings, engine: str | None = None) -> Iterator[Reader]:
 
 
 def _require_catalog(settings: Settings) -> None:
-    """Raise UsageError where no audit has made the lake: what opens it would make an empty one."""
-    if settings.lake.database is not None and not settings.lake.database.exists():
+    """Raise UsageError where no audit has made the lake."""
+    if settings.lake.is_missing:
         raise _no_audit(settings)
 
 

@@ -4,12 +4,11 @@ are those of an audit that nobody disturbed.
 
 from __future__ import annotations
 
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -18,6 +17,7 @@ import psutil
 import pytest
 from airflow_server import Call, airflow
 from audits import Found, differences, marts_in, rows_in
+from configurations import local_lake
 
 from fencepost.iceberg.catalog import open_catalog
 from fencepost.settings import load
@@ -44,7 +44,7 @@ def test_tasks_that_are_killed(
     for seed in seeds:
         config = _config(captures, tmp_path / str(seed))
         variables = {"FENCEPOST_CONFIG": str(config), "AIRFLOW__CORE__DAGS_FOLDER": str(dags)}
-        with airflow(tmp_path / f"airflow-{seed}", _free_port(), variables) as (pid, call):
+        with airflow(tmp_path / f"airflow-{seed}", variables) as (pid, call):
             call("PATCH", "dags/epoch_audit", {"is_paused": False})  # which starts a run
             _kill_some(psutil.Process(pid), call, Random(seed), played)
             for run in _runs(call):
@@ -92,9 +92,8 @@ def _config(captures: Path, folder: Path) -> Path:
     """A configuration with a lake in a folder of its own."""
     folder.mkdir()
     given = (captures / CAPTURE / "fencepost.toml").read_text()
-    place = f'[lake]\nwarehouse = "{folder}/lake/warehouse"\ncatalog = "sqlite:///{folder}/lake/catalog.db"\n'
     path = folder / "fencepost.toml"
-    path.write_text(place + given.replace('"broker-1/', f'"{captures / CAPTURE}/broker-1/'))
+    path.write_text(local_lake(folder) + given.replace('"broker-1/', f'"{captures / CAPTURE}/broker-1/'))
     return path
 
 
@@ -109,9 +108,3 @@ def _undisturbed(captures: Path, folder: Path) -> Found:
 def _rows(config: Path) -> Found:
     catalog = open_catalog(load(config).lake)
     return {**rows_in(catalog, verdicts=True), **marts_in(catalog)}
-
-
-def _free_port() -> int:
-    with closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

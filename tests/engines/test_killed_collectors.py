@@ -9,7 +9,8 @@ from random import Random
 
 import pytest
 from audits import differences
-from killed_collectors import CAPTURE, Growing, Site, kill_some, local_lake
+from configurations import local_lake
+from killed_collectors import CAPTURE, Growing, Site, kill_some
 
 
 @pytest.mark.faults

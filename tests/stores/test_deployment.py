@@ -17,7 +17,8 @@ from urllib.parse import quote
 
 import pytest
 from airflow_server import Call, airflow
-from servers import PASSWORD, USER, Stores, free_port
+from configurations import broker_logs
+from servers import PASSWORD, USER, Stores
 from spark_cluster import standalone_cluster
 from web_server import listening
 
@@ -31,15 +32,6 @@ ALONE = (
 RUN_S = 900
 TASKS = ("capture", "rebuild", "judge", "marts", "report")
 
-BROKER = """
-[[clusters.brokers]]
-id = {id}
-log_dirs = ["{folder}/log_dir"]
-request_logs = ["{folder}/kafka-request.log*"]
-server_logs = ["{folder}/server.log*"]
-timezone = "UTC"
-"""
-
 
 def test_from_the_logs_of_three_brokers_to_an_alert(stores: Stores, captures: Path, folder: Path) -> None:
     """The event of the collectors' asset starts a run, whose gate fails, and the alert arrives. A backfill is
@@ -51,7 +43,7 @@ def test_from_the_logs_of_three_brokers_to_an_alert(stores: Stores, captures: Pa
         shutil.copytree(captures / CAPTURE / f"broker-{broker}", logs)
     for broker in BROKERS:
         host = folder / f"host-{broker}"
-        _collect(folder, broker, _configuration(host, lake, [BROKER.format(id=broker, folder=host / "logs")]))
+        _collect(folder, broker, _configuration(host, lake, [broker_logs(broker, host / "logs")]))
     (folder / "spark").mkdir()
     with listening() as web, standalone_cluster(folder / "spark") as (master, workers):
         audit = _configuration(
@@ -116,7 +108,7 @@ def _airflow(stores: Stores, home: Path, config: Path) -> Iterator[Call]:
         "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN_ASYNC": f"postgresql+psycopg_async://{login}",
         "AIRFLOW__CORE__PARALLELISM": "4",
     }
-    with airflow(home, free_port(), variables) as (_, call):
+    with airflow(home, variables) as (_, call):
         yield call
 
 

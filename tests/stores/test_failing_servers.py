@@ -18,8 +18,9 @@ from random import Random
 
 import pytest
 from audits import Found, differences, marts_in, rows_in
+from configurations import local_lake
 from failing import BROKEN, OUTAGES, Failing, failing
-from killed_collectors import CAPTURE, COMMAND, Growing, Site, kill_some, local_lake
+from killed_collectors import CAPTURE, COMMAND, Growing, Site, kill_some
 from quick_lease import ENDED_S
 from servers import PASSWORD, SECRET, Stores
 
@@ -145,12 +146,16 @@ class Audits:
         return {**rows_in(catalog, verdicts=True), **marts_in(catalog)}
 
 
+def _undisturbed_audit(captures: Path, folder: Path) -> tuple[Found, float]:
+    """The rows, and how long it took."""
+    begun = time.monotonic()
+    return Audits(captures, folder, "").to_the_end(), time.monotonic() - begun
+
+
 def test_audits_while_the_servers_of_their_lake_fail(
     stores: Stores, captures: Path, tmp_path: Path, seeds: range, played: Played
 ) -> None:
-    begun = time.monotonic()
-    expected = Audits(captures, tmp_path / "local", "").to_the_end()
-    took_s = time.monotonic() - begun
+    expected, took_s = _undisturbed_audit(captures, tmp_path / "local")
     with failing(stores.store.port) as front:
         for seed in seeds:
             chance = Random(seed)
@@ -168,9 +173,7 @@ def test_audits_that_sleep_longer_than_their_lease(
     stores: Stores, captures: Path, tmp_path: Path, seeds: range, played: Played
 ) -> None:
     """Another one takes the lake meanwhile; who wakes up writes nothing more."""
-    begun = time.monotonic()
-    expected = Audits(captures, tmp_path / "local", "").to_the_end()
-    took_s = time.monotonic() - begun
+    expected, took_s = _undisturbed_audit(captures, tmp_path / "local")
     for seed in seeds:
         chance, lake = Random(seed), stores.lake(f"lake-{seed}")
         one, other = (Audits(captures, tmp_path / f"{name}-{seed}", lake) for name in ("one", "other"))

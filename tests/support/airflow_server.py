@@ -7,12 +7,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
 
+import psutil
 import pytest
+from ports import free_ports
 
 from fencepost.airflow_env import PASSWORDS, airflow_environment
 
@@ -22,11 +24,13 @@ Call = Callable[..., Any]
 
 
 @contextmanager
-def airflow(home: Path, port: int, variables: Mapping[str, str]) -> Iterator[tuple[int, Call]]:
-    """The process that all its processes are below, and how to call the API, once it knows the DAG.
+def airflow(home: Path, variables: Mapping[str, str]) -> Iterator[tuple[int, Call]]:
+    """The process that all its processes are below, and how to call the API, once it knows the DAG. All have
+    ended afterwards, tasks that were running too.
 
     ``variables``: of the environment, beside those that every Airflow here has.
     """
+    (port,) = free_ports(1)
     environment = airflow_environment(home) | {
         "AIRFLOW__CORE__EXECUTOR": "LocalExecutor",
         "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"http://127.0.0.1:{port}/execution/",
@@ -42,8 +46,12 @@ def airflow(home: Path, port: int, variables: Mapping[str, str]) -> Iterator[tup
     try:
         yield started.pid, _ready(f"http://127.0.0.1:{port}", home / PASSWORDS)
     finally:
+        tree = psutil.Process(started.pid).children(recursive=True)
         started.terminate()
         started.wait(60)
+        for each in tree:
+            with suppress(psutil.NoSuchProcess):
+                each.kill()
 
 
 def _ready(address: str, passwords: Path) -> Call:

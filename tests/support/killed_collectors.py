@@ -17,6 +17,7 @@ from pathlib import Path
 from random import Random
 
 from audits import Found, rows_in
+from configurations import broker_logs
 
 from fencepost.iceberg.catalog import open_catalog
 from fencepost.maintenance import remove_old_files
@@ -27,14 +28,6 @@ CAPTURE, BROKERS = "failover-4.3.1", (1, 2, 3)
 COMMAND = Path(__file__).with_name("quick_lease.py")
 ROUNDS = 3
 _LONGEST_S = 120
-_BROKER = """
-[[clusters.brokers]]
-id = {id}
-log_dirs = ["{folder}/log_dir"]
-request_logs = ["{folder}/kafka-request.log*"]
-server_logs = ["{folder}/server.log*"]
-timezone = "UTC"
-"""
 
 
 class Growing:
@@ -69,9 +62,7 @@ class Site:
 
     def __init__(self, logs: Growing, folder: Path, lake: str) -> None:
         self._logs, self._folder, self._lake = logs, folder, lake
-        self._parts = {
-            broker: _BROKER.format(id=broker, folder=logs.folder / f"broker-{broker}") for broker in BROKERS
-        }
+        self._parts = {broker: broker_logs(broker, logs.folder / f"broker-{broker}") for broker in BROKERS}
         # each on a machine of its own, so they do not meet in the lock of one
         self.collectors = {
             broker: self._config(f"host-{broker}", part) for broker, part in self._parts.items()
@@ -116,12 +107,6 @@ class Site:
         remove_old_files(catalog, timedelta())
         assert remove_old_files(catalog, timedelta()).files == 0
         return rows_in(catalog, verdicts=True)
-
-
-def local_lake(folder: Path) -> str:
-    """The part ``[lake]`` of the configuration of a lake in this folder."""
-    place = folder / "lake"
-    return f'[lake]\nwarehouse = "{place}/warehouse"\ncatalog = "sqlite:///{place}/catalog.db"\n'
 
 
 def kill_some(site: Site, logs: Growing, chance: Random, played: Callable[[str], None]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
@@ -11,6 +10,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pyspark
+from ports import free_ports
 
 ROOT = Path(__file__).resolve().parents[2]
 _SLOW_S = 240.0
@@ -19,7 +19,7 @@ _SLOW_S = 240.0
 @contextmanager
 def standalone_cluster(folder: Path) -> Iterator[tuple[str, Sequence[int]]]:
     """The master's URL, and two workers of one core, by process id; ``folder``: theirs."""
-    ports = _free_ports(2)
+    ports = free_ports(2)
     master = f"spark://127.0.0.1:{ports[0]}"
     with ExitStack() as started:
 
@@ -46,11 +46,3 @@ def standalone_cluster(folder: Path) -> Iterator[tuple[str, Sequence[int]]]:
             assert time.monotonic() < ends_by, (folder / "said").read_text()
             time.sleep(0.2)
         yield master, workers
-
-
-def _free_ports(count: int) -> list[int]:
-    with ExitStack() as bound:
-        sockets = [bound.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]

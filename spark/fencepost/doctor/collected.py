@@ -56,7 +56,7 @@ def catalog_check(settings: Settings) -> tuple[list[Check], Places]:
 
 def _collected(settings: Settings) -> Places:
     """What the lake has of each broker; nothing of a lake that is not there yet, which is not created."""
-    if settings.lake.database is not None and not settings.lake.database.exists():
+    if settings.lake.is_missing:
         return {}
     catalog = open_catalog(settings.lake)
     require_placed(catalog, settings.lake)

@@ -20,7 +20,7 @@ from fencepost.iceberg.catalog import (
     open_catalog,
 )
 from fencepost.reading import LakeError
-from fencepost.settings import Lake
+from fencepost.settings import Lake, sqlite_file
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -59,7 +59,7 @@ def tables_of(lake: Lake) -> Tables:
     """The tables of a lake. Raises LakeError."""
     properties = catalog_properties(lake)
     # a catalog of the kind jdbc may be such a file, too
-    database = Lake(lake.warehouse, properties.get("uri", "")).database
+    database = sqlite_file(properties.get("uri", ""))
     if database is not None and lake.is_local:
         return SqliteTables(database)
     return CatalogTables(lake)

@@ -20,6 +20,7 @@ from fencepost.settings.model import (
     RunOn,
     Settings,
     Waiver,
+    sqlite_file,
 )
 
 __all__ = [
@@ -42,4 +43,5 @@ __all__ = [
     "config_path",
     "load",
     "readable_alerts",
+    "sqlite_file",
 ]

@@ -52,6 +52,11 @@ RunOn = Literal["process", "processes", "spark", "auto"]
 """Where the work of a run is done: in one process, in processes of this machine, on Spark, or by the size."""
 
 
+def sqlite_file(address: str) -> Path | None:
+    """The file of a SQLite database by its address; None for any other address."""
+    return Path(address.removeprefix(SQLITE)) if address.startswith(SQLITE) else None
+
+
 @dataclass(frozen=True)
 class Lake:
     """The place of the tables. ``warehouse`` is an absolute path, a URL, or a name that the catalog defines.
@@ -67,7 +72,12 @@ class Lake:
     @property
     def database(self) -> Path | None:
         """The file of a SQLite catalog; None for any other catalog."""
-        return Path(self.catalog.removeprefix(SQLITE)) if self.catalog.startswith(SQLITE) else None
+        return sqlite_file(self.catalog)
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether its catalog is a file that no audit has made yet; what opens it would make an empty one."""
+        return self.database is not None and not self.database.exists()
 
     @property
     def folder(self) -> Path | None:

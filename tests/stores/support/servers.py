@@ -17,6 +17,7 @@ from pathlib import Path
 import psycopg
 import pyspark
 from failing import Failing, failing
+from ports import free_ports
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -68,18 +69,11 @@ class Server:
             time.sleep(0.1)
 
 
-def free_port() -> int:
-    """A port of loopback that nothing listens on."""
-    with closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 @contextmanager
 def postgresql(folder: Path) -> Iterator[Server]:
     """A server whose data are in ``folder``. It refuses to run as root, so it then runs as ``nobody``."""
     tools = max(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda each: float(each.parent.name))
-    data, password, port = folder / "data", folder / "password", free_port()
+    data, password, port = folder / "data", folder / "password", free_ports(1)[0]
     folder.mkdir(parents=True)
     password.write_text(PASSWORD)
     user = None
@@ -104,7 +98,7 @@ def postgresql(folder: Path) -> Iterator[Server]:
 def s3(folder: Path) -> Iterator[Server]:
     """A server that stores each bucket in a folder of ``folder``."""
     folder.mkdir(parents=True)
-    port = free_port()
+    (port,) = free_ports(1)
 
     def begin() -> subprocess.Popen[bytes]:
         return subprocess.Popen(
