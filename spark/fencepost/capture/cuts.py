@@ -13,6 +13,7 @@ from fencepost.capture.packed import is_compressed
 from fencepost.capture.plan import REQUEST_LOG, Source
 from fencepost.capture.text import CHUNK
 from fencepost.formats.clock import zone_of
+from fencepost.formats.envelopes import end_of_lines
 from fencepost.formats.request_ids import RequestIds
 from fencepost.formats.request_log import parse_lines
 
@@ -39,7 +40,7 @@ def _places(file: BinaryIO, source: Source) -> Iterator[int]:
     first = -(-(source.start + PART) // PART) * PART
     for end in range(first, source.end - PART + 1, PART):
         file.seek(end - CHUNK)
-        place = end - CHUNK + file.read(CHUNK).rfind(b"\n") + 1
+        place = end - CHUNK + end_of_lines(file.read(CHUNK))
         if source.start < place and place > end - CHUNK and _is_plain(file, place, source.timezone):
             yield place
 

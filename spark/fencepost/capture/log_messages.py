@@ -15,6 +15,7 @@ from fencepost.capture.plan import Fault, Source
 from fencepost.capture.rows import Rows
 from fencepost.capture.text import BEGINS, Piece, matching, of_table, text_rows
 from fencepost.formats.clock import LogClock
+from fencepost.formats.envelopes import plain
 from fencepost.formats.lines import Parsed
 from fencepost.formats.log_entries import Entry, Message, last_entry, parse_entries
 from fencepost.settings import Cluster
@@ -79,7 +80,7 @@ class LogMessages:
     def _parse(self, source: Source, piece: Piece, after_ms: int | None) -> Parsed:
         clock = LogClock(source.timezone, after_ms)
         data = piece.data if not piece.cut or piece.whole else b""
-        if piece.may_go_on and any(each.may_go_on(data) for each in self.messages):
+        if piece.may_go_on and any(each.may_go_on(plain(data).data) for each in self.messages):
             # it is read again when the file grows
             data = b""
         marks = sorted({message.mark for message in self.messages})

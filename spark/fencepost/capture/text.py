@@ -18,6 +18,7 @@ from fencepost.capture.packed import DamagedError, is_compressed
 from fencepost.capture.plan import CLOSED, Fault, Source
 from fencepost.capture.rows import OUTCOME, Rows, arrow_rows, fault_of, outcome
 from fencepost.formats import faults as formats
+from fencepost.formats.envelopes import end_of_lines
 from fencepost.formats.lines import Parsed
 from fencepost.formats.log_entries import begins_entry, first_line
 from fencepost.tables import Table
@@ -32,7 +33,7 @@ _SAMPLE = 256
 @dataclass(frozen=True)
 class Piece:
     """Lines of a log, and the position at which they begin. Only the last piece may be ``cut``: it does not
-    end with a line end.
+    end with a line end, or the last part of a line that a collector divided is missing.
 
     ``damage``: why nothing more could be decompressed; ``whole``: nothing can follow; ``may_go_on``: the last
     entry may have more lines, which are not written yet.
@@ -208,7 +209,7 @@ def _pieces(file: BinaryIO, source: Source, last_entry: LastEntry | None) -> Ite
         if data is None:
             break
         data = unfinished_text + data
-        end = data.rfind(b"\n") + 1
+        end = end_of_lines(data)
         if last_entry is not None:
             end = last_entry(data[:end])
         if end == 0 and len(data) > _MAX_LINE:
@@ -219,7 +220,7 @@ def _pieces(file: BinaryIO, source: Source, last_entry: LastEntry | None) -> Ite
         if end:
             yield Piece(data, position)
         position += end
-    end = unfinished_text.rfind(b"\n") + 1
+    end = end_of_lines(unfinished_text)
     if end:
         yield Piece(
             unfinished_text[:end],

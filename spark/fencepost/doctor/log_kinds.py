@@ -11,6 +11,7 @@ from fencepost.capture.text import matching
 from fencepost.doctor.checks import Check, Mark
 from fencepost.doctor.evidence import heading
 from fencepost.formats.clock import LogClock
+from fencepost.formats.envelopes import plain_line
 from fencepost.formats.log_entries import begins_entry, read_entry
 from fencepost.formats.request_layouts import placed
 from fencepost.formats.request_log import api_name
@@ -90,7 +91,7 @@ def kinds_of_file(file: str) -> set[str]:
 
 def kinds_of(begin: bytes, end: bytes) -> set[str]:
     """Which logs the ends of a file look like: none where nothing tells, as in a layout without loggers."""
-    lines = [*begin.splitlines(), *end.splitlines()]
+    lines = [plain_line(line) for line in (*begin.splitlines(), *end.splitlines())]
     kinds = {REQUESTS} if any(_is_request(line) for line in lines) else set()
     found = {logger for logger in map(_logger, lines) if logger} - {_REQUEST_LOGGER}
     alone = {kind for kind, loggers in _ALONE.items() if found and all(_in(each, loggers) for each in found)}

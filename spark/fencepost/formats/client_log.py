@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from fencepost.formats.clock import LogClock
 from fencepost.formats.lines import Parsed, Values, parse
+from fencepost.formats.log_entries import begins_entry, of_json, read_entry
 
 CLIENT_LINE_SCHEMA = pa.schema(
     [
@@ -112,10 +113,9 @@ _PATTERNS = {
     "id_and_epoch": r"\(producerId=(?P<producer_id>-?\d+), epoch=(?P<producer_epoch>-?\d+)\)",
     "error": "(?P<error>.*?)",
 }
-_ANY_STAMP = re.compile(rb"\[?(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[,.]\d{3})\]?\s")
 _MARK = b"[Producer clientId="
-# The logger that ends a line of Kafka's own pattern, [%d] %p %m (%c)
-_LOGGER = r"(?: \([\w.$]+\))?"
+# The logger that ends a line of Kafka's own pattern, [%d] %p %m (%c), and a thread behind it
+_LOGGER = r"(?: \([\w.$]+\))?(?: \[[^\]]*\])?"
 _TRANSACTIONAL_ID = ", transactionalId="
 _ID_AND_EPOCH = re.compile(_PATTERNS["id_and_epoch"])
 _ERROR_NAME = re.compile(r"[\w.$]*\w")
@@ -132,8 +132,8 @@ def parse_client_lines(
     """Parse the whole lines of ``chunk``, which begins at file position ``base_position``, at a line's start.
 
     Rows are of CLIENT_LINE_SCHEMA, one per line with one of EVENTS; every other line is skipped and never a
-    fault. A line begins with its time, as ``[2026-11-20 22:02:40,024]`` or without brackets. The rest of its
-    layout may be anything that has the message in one piece, at the end or before the logger's name.
+    fault. Layouts are those of ``log_layouts.json``, and any other that begins with the time and has the
+    message in one piece, at the end or before the logger's name.
     ``timezone``, ``after_ms``, ``final``: as for request logs.
     """
     clock = LogClock(timezone, after_ms)
@@ -156,21 +156,31 @@ _COMPILED = tuple((event, _compiled(event)) for event in EVENTS)
 
 def _take(line: bytes, clock: LogClock) -> Values | None:
     at = line.find(_MARK)
-    stamp = _ANY_STAMP.match(line) if at > 0 else None
-    if stamp is None:
+    if at <= 0 or not begins_entry(line):
         return None
-    text = line[at:].decode("utf-8", "replace")
+    text = line[at:].decode("utf-8", "replace") if not line.startswith(b"{") else _in_json(line)
     for event, pattern in _COMPILED:
         if match := pattern.match(text):
             try:
-                logged_at_ms = clock.read(stamp[1].decode())
+                logged_at_ms = read_entry(line, 0, clock).logged_at_ms
             except ValueError:
+                return None
+            if logged_at_ms is None:
                 return None
             digest = hashlib.sha256(line).hexdigest()
             row = {**_fields(event, match), "logged_at_ms": logged_at_ms, "line_digest": digest}
             values: Values = _VALUES(row)
             return values
     return None
+
+
+def _in_json(line: bytes) -> str:
+    """The message of an entry in JSON, from the mark on."""
+    try:
+        message = of_json(line.decode("utf-8", "replace")).get("message") or ""
+    except ValueError:
+        return ""
+    return str(message)[max(message.find(_MARK.decode()), 0) :]
 
 
 def _fields(event: Event, match: re.Match[str]) -> dict[str, Any]:

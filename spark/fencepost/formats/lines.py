@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from fencepost.formats import envelopes
 from fencepost.formats.clock import LogClock
 from fencepost.formats.faults import Fault
 
@@ -58,19 +59,13 @@ def parse(  # noqa: PLR0917 (two logs are read alike, each by its own few words)
     batches: list[pa.RecordBatch] = []
     faults: list[Fault] = []
     skipped = 0
-    start = 0
-    while start < len(chunk):
-        newline = chunk.find(b"\n", start)
-        if newline < 0 and not final:
-            break
-        end = len(chunk) if newline < 0 else newline
-        line = chunk[start:end].removesuffix(b"\r")
-        position = base_position + start
-        start = end + 1
+    consumed = 0
+    for line, begin, end, following in envelopes.lines(chunk, final=final):
+        position, consumed = base_position + begin, following
         try:
             row = take(line, clock)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            faults.append(Fault(position, len(line), "bad_line", f"no {what}: {error}"))
+            faults.append(Fault(position, end - begin, "bad_line", f"no {what}: {error}"))
             continue
         if row is None:
             skipped += 1
@@ -80,7 +75,7 @@ def parse(  # noqa: PLR0917 (two logs are read alike, each by its own few words)
                 batches.append(_batch(rows, schema))
                 rows = []
     read = pa.concat_batches([*batches, _batch(rows, schema)])
-    return Parsed(read, tuple(faults), skipped, base_position + min(start, len(chunk)), clock.last_ms)
+    return Parsed(read, tuple(faults), skipped, base_position + consumed, clock.last_ms)
 
 
 def _batch(rows: Sequence[Values], schema: pa.Schema) -> pa.RecordBatch:

@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import json
 import re
-from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from importlib.resources import files
 from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
 
+from fencepost.formats import envelopes
 from fencepost.formats.clock import LogClock
 from fencepost.formats.faults import Fault
 from fencepost.formats.lines import Parsed
@@ -34,11 +33,12 @@ _BEGINS = re.compile(
 )
 _LONGEST = 1 << 20
 _TIME = re.compile(
-    r"(\d{4})[-/](\d\d)[-/](\d\d)[ T](\d\d:\d\d:\d\d)(?:[,.](\d{1,9}))?(Z|[+-]\d\d:?\d\d)?",
+    r"(\d{4})[-/](\d\d)[-/](\d\d)[ T](\d\d:\d\d:\d\d)(?:[,.](\d{1,9}))?(Z|[+-]\d\d(?::?\d\d)?)?",
 )
+_NAMED_UTC = re.compile(" ?(?:Z|UTC|GMT)$")
 _PARTS = {
     "time": (
-        r"(?P<time>[\d/-]+[ T][\d:]+(?:[,.]\d+)?(?: ?(?:Z|[+-][\d:]{4,5}))?"
+        r"(?P<time>[\d/-]+[ T][\d:]+(?:[,.]\d+)?(?: ?(?:Z|UTC|GMT|[+-][\d:]{2,5}))?"
         r"|\d\d:\d\d:\d\d[,.]\d+|\d{13})"
     ),
     "level": rf"(?P<level>{_LEVELS})",
@@ -193,20 +193,24 @@ def parse_entries(  # noqa: PLR0917 (as formats.lines.parse)
     """Parse the entries of ``chunk``, which begins at file position ``base_position``.
 
     Only entries that contain one of ``marks`` are parsed. Lines before the first entry belong to one that
-    began before the chunk; they are skipped. Rows are of ``schema``, which has the column ``position``.
+    began before the chunk; they are skipped. Envelopes of collectors are taken off. Rows are of ``schema``,
+    which has the column ``position``.
     """
     rows: list[dict[str, Any]] = []
     faults: list[Fault] = []
     skipped = 0
     any_mark = re.compile(b"|".join(re.escape(mark) for mark in marks))
-    for start, end in _places(chunk):
+    plain = envelopes.plain(chunk)
+    for start, end in _places(plain.data):
         row = None
-        if any_mark.search(chunk, start, end):
+        if any_mark.search(plain.data, start, end):
+            place = plain.place(start)
             try:
-                entry = read_entry(chunk[start:end], base_position + start, clock)
+                entry = read_entry(plain.data[start:end], base_position + place, clock)
                 row = take(entry)
             except ValueError as error:
-                faults.append(Fault(base_position + start, end - start, "bad_line", f"no entry: {error}"))
+                length = plain.place(end) - place
+                faults.append(Fault(base_position + place, length, "bad_line", f"no entry: {error}"))
                 continue
             if row is not None:
                 rows.append({"position": entry.position, **row})
@@ -218,8 +222,9 @@ def parse_entries(  # noqa: PLR0917 (as formats.lines.parse)
 
 def entries(chunk: bytes, base_position: int, clock: LogClock) -> Iterator[Entry]:
     """Every entry of ``chunk``; raises ValueError at an entry without a readable time."""
-    for start, end in _places(chunk):
-        yield read_entry(chunk[start:end], base_position + start, clock)
+    plain = envelopes.plain(chunk)
+    for start, end in _places(plain.data):
+        yield read_entry(plain.data[start:end], base_position + plain.place(start), clock)
 
 
 def _places(chunk: bytes) -> Iterator[tuple[int, int]]:
@@ -229,16 +234,18 @@ def _places(chunk: bytes) -> Iterator[tuple[int, int]]:
 
 
 def first_line(head: bytes) -> bytes | None:
-    """The first line of the first entry in these bytes, as far as they go; None if no entry
+    """The first line of the first entry in these bytes, as far as they go, in its envelope; None if no entry
     begins in them.
     """
     begin = _BEGINS.search(head)
-    return None if begin is None else head[begin.start() :].partition(b"\n")[0].rstrip(b"\r")
+    if begin is not None:
+        return head[begin.start() :].partition(b"\n")[0].rstrip(b"\r")
+    return next((line.rstrip(b"\r") for line in head.split(b"\n") if begins_entry(line)), None)
 
 
 def begins_entry(line: bytes) -> bool:
     """Whether an entry begins with this line."""
-    return _BEGINS.match(line) is not None
+    return _BEGINS.match(envelopes.plain_line(line)) is not None
 
 
 def time_before(beginning: str) -> str | None:
@@ -250,11 +257,9 @@ def time_before(beginning: str) -> str | None:
     return None
 
 
-def plain_line(line: bytes) -> bytes:
-    """A line as its program wrote it: without byte order mark, colours, and what a log collector put before
-    it.
-    """
-    return _collected().sub(b"", _COLOUR.sub(b"", line.removeprefix(BOM_UTF8)), count=1)
+def without_colours(line: bytes) -> bytes:
+    """A line without what gives it colours."""
+    return _COLOUR.sub(b"", line)
 
 
 def last_entry(lines: bytes) -> int:
@@ -263,14 +268,14 @@ def last_entry(lines: bytes) -> int:
     at = len(lines)
     # search backwards: there may be megabytes before the last entry
     while at > 0 and not begin:
-        at = lines.rfind(b"\n", 0, at - 1) + 1
-        begin = at if _BEGINS.match(lines, at) else 0
+        end, at = at, lines.rfind(b"\n", 0, at - 1) + 1
+        begin = at if begins_entry(lines[at:end]) else 0
     return begin
 
 
 def read_entry(data: bytes, position: int, clock: LogClock) -> Entry:
     """Parse the lines of one entry; raises ValueError if it has no readable time."""
-    text = _COLOUR.sub(b"", data[:_LONGEST]).decode("utf-8", "replace").rstrip("\r\n")
+    text = _COLOUR.sub(b"", data[:_LONGEST]).decode("utf-8", "replace").replace("\r\n", "\n").rstrip("\n")
     parts = of_json(text) if text.startswith("{") else _of_text(text)
     return Entry(
         position,
@@ -304,7 +309,7 @@ def of_json(text: str) -> Mapping[str, Any]:
         raise ValueError("its JSON is too deep") from error
     if not isinstance(document, dict):
         raise ValueError("its JSON is no object")
-    by_role = {role: _named(document, names) for role, names in _table()["json"].items()}
+    by_role = {role: _named(document, names) for role, names in envelopes.table()["json"].items()}
     if by_role["time"] is None:
         raise ValueError("its JSON has no time")
     return {
@@ -347,11 +352,11 @@ def _moment(time: Any, clock: LogClock) -> int | None:
     if isinstance(time, dict):  # Log4j's instant
         time = int(time.get("epochSecond") or 0) * 1000 + int(time.get("nanoOfSecond") or 0) // 1_000_000
     if isinstance(time, int | float):
-        return int(time) if time > 1e11 else int(time * 1000)
+        return int(time) if time > 1e11 else round(time * 1000)
     text = str(time)
     if text.isdecimal():
         return int(text)
-    match = _TIME.match(text.replace(" Z", "Z").replace(" +", "+"))
+    match = _TIME.match(_NAMED_UTC.sub("Z", text).replace(" +", "+").replace(" -", "-"))
     if match is None:
         return None
     year, month, day, clock_time, fraction, zone = match.groups()
@@ -365,26 +370,16 @@ def _moment(time: Any, clock: LogClock) -> int | None:
 
 
 @cache
-def _table() -> dict[str, Any]:
-    text = files("fencepost.formats").joinpath("log_layouts.json").read_text(encoding="utf-8")
-    table: dict[str, Any] = json.loads(text)
-    return table
-
-
-@cache
 def _layouts() -> tuple[re.Pattern[str], ...]:
-    return tuple(_compiled(layout["entry"]) for layout in _table()["layouts"])
-
-
-@cache
-def _collected() -> re.Pattern[bytes]:
-    return re.compile(b"|".join(rb"\A" + each["before"].encode() for each in _table()["collectors"]))
+    return tuple(_compiled(layout["entry"]) for layout in envelopes.table()["layouts"])
 
 
 @cache
 def _beginnings() -> tuple[re.Pattern[str], ...]:
     """The part before the message of each layout, as patterns."""
-    before = dict.fromkeys(layout["entry"].partition("{message}")[0] for layout in _table()["layouts"])
+    before = dict.fromkeys(
+        layout["entry"].partition("{message}")[0] for layout in envelopes.table()["layouts"]
+    )
     return tuple(re.compile(_pattern(each)) for each in before)
 
 

@@ -35,7 +35,7 @@ def placed(line: bytes) -> LocatedRequest | None:
 
     Raises ValueError for the rest of a line that was cut, and for a line in no known layout.
     """
-    line = log_entries.plain_line(line)
+    line = log_entries.without_colours(line)
     at = line.find(MARK)
     if at < 0:
         if not log_entries.begins_entry(line) and _may_be_a_rest(line):
@@ -76,6 +76,8 @@ def _has_fraction(time: object) -> bool:
     """Whether a time is more exact than a second."""
     if isinstance(time, dict):  # Log4j's instant
         return isinstance(time.get("nanoOfSecond"), int)
+    if isinstance(time, float):  # GELF's seconds
+        return True
     return _FRACTION.search(json.dumps(time)) is not None
 
 
@@ -96,10 +98,11 @@ def is_whole(line: bytes, start: int) -> bool:
     return end > 0 and _TAIL.fullmatch(line, end) is not None
 
 
-def _of_json(line: bytes) -> LocatedRequest | None:
+def _of_json(line: bytes) -> LocatedRequest:
     entry = log_entries.of_json(line.decode("utf-8"))
     text = (entry.get("message") or "").encode("utf-8")
-    if text.startswith(MARK):
-        return LocatedRequest(text, len(MARK), entry["time"])
-    # Docker wraps whole lines
-    return placed(text.rstrip(b"\r\n")) if MARK in text else None
+    if not text.startswith(MARK):
+        raise ValueError(
+            "its JSON has the request in no known member; have the broker's logging write 'message'"
+        )
+    return LocatedRequest(text, len(MARK), entry["time"])

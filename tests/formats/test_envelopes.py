@@ -1,0 +1,216 @@
+"""Lines in the envelopes of collectors: they are read as their program wrote them, also those in parts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from fencepost.capture.plan import REQUEST_LOG, Source
+from fencepost.capture.text import Piece, text_rows
+from fencepost.formats.client_log import parse_client_lines
+from fencepost.formats.clock import LogClock
+from fencepost.formats.envelopes import end_of_lines, lines, plain, plain_line
+from fencepost.formats.lines import Parsed
+from fencepost.formats.log_entries import begins_entry, entries, last_entry
+from fencepost.formats.request_log import every_line, parse_lines
+
+NANOS = "2026-11-20T22:02:41.123456789Z"
+BODY = (
+    '{"isForwarded":false,"requestHeader":{"requestApiKey":8,"requestApiVersion":9,"correlationId":%d,'
+    '"clientId":"c","requestApiKeyName":"OFFSET_COMMIT"},"request":{"groupId":"é%s"},'
+    '"response":{},"connection":"a:1-b:2-0","totalTimeMs":1.5}'
+)
+KAFKAS = "[2026-11-20 22:02:40,024] DEBUG Completed request:%s (kafka.request.logger)"
+ENTRIES = (
+    "[2026-11-20 22:02:40,024] INFO said (a.B)",
+    "[2026-11-20 22:02:40,025] WARN Updating assignment with",
+    "\tAssigned: [t-0]",
+    " (a.C)",
+    "[2026-11-20 22:02:40,026] INFO [Producer clientId=p] ProducerId set to 5 with epoch 2 (a.D)",
+)
+
+
+def in_docker(line: str, **others: object) -> str:
+    return json.dumps(
+        {"log": line + "\n", "stream": "stdout", "time": NANOS, **others}, separators=(",", ":")
+    )
+
+
+ENVELOPES: dict[str, Callable[[str], str]] = {
+    "none": lambda line: line,
+    "of Windows": lambda line: line + "\r",
+    "Docker": in_docker,
+    "Fluentd": lambda line: in_docker(line, kubernetes={"pod_name": "kafka-0"}),
+    "Fluent Bit": lambda line: json.dumps({"date": 1795212161.5, "log": line}),
+    "containerd": lambda line: f"{NANOS} stdout F {line}",
+    "CRI-O": lambda line: f"2026-11-20T23:02:41.123456789+01:00 stderr F {line}",
+    "journalctl": lambda line: f"Nov 20 22:02:41 broker-1 kafka-server-start.sh[17]: {line}",
+    "journalctl -o short-precise": lambda line: f"Nov 20 22:02:41.123456 broker-1 kafka[17]: {line}",
+    "journalctl -o short-iso": lambda line: f"2026-11-20T22:02:41+0000 broker-1 kafka[17]: {line}",
+    "journalctl -o short-full": lambda line: f"Fri 2026-11-20 22:02:41 UTC broker-1 kafka[17]: {line}",
+    "journalctl -o short-unix": lambda line: f"1795212161.123456 broker-1 kafka[17]: {line}",
+    "journalctl -o with-unit": lambda line: f"Fri 2026-11-20 22:02:41 UTC b kafka.service/java[17]: {line}",
+    "syslog": lambda line: f"<30>Nov 20 22:02:41 broker-1 kafka[17]: {line}",
+    "RFC 5424": lambda line: f'<30>1 {NANOS} broker-1 kafka 17 - [a b="c"] {line}',
+    "kubectl logs --prefix": lambda line: f"[pod/kafka-0/kafka] {line}",
+    "kubectl logs --timestamps": lambda line: f"{NANOS} {line}",
+    "kubectl logs --prefix --timestamps": lambda line: f"[pod/kafka-0/kafka] {NANOS} {line}",
+    "docker compose logs": lambda line: f"kafka-1  | {line}",
+}
+
+
+def requests(text: str | bytes, position: int = 0) -> Parsed:
+    data = text.encode() if isinstance(text, str) else text
+    return parse_lines(data, {"OFFSET_COMMIT": [every_line]}, position)
+
+
+@pytest.mark.parametrize("envelope", ENVELOPES.values(), ids=ENVELOPES)
+def test_lines_in_envelopes_are_read_as_their_program_wrote_them(envelope: Callable[[str], str]) -> None:
+    written = [envelope(KAFKAS % (BODY % (number, ""))) for number in range(3)]
+    expected = requests("".join(KAFKAS % (BODY % (number, "")) + "\n" for number in range(3))).rows
+    read = requests("".join(line + "\n" for line in written), 100)
+    assert (read.faults, read.skipped) == ((), 0)
+    assert read.rows.drop_columns(["position"]).equals(expected.drop_columns(["position"]))
+    starts = [100 + sum(len(line.encode()) + 1 for line in written[:n]) for n in range(4)]
+    assert read.rows["position"].to_pylist() == starts[:-1]
+    assert read.consumed_to == starts[-1]
+
+
+@pytest.mark.parametrize("envelope", ENVELOPES.values(), ids=ENVELOPES)
+def test_entries_of_several_lines_are_found_in_envelopes(envelope: Callable[[str], str]) -> None:
+    written = [envelope(line) + "\n" for line in ENTRIES]
+    text = "".join(written).encode()
+    found = list(entries(text, 7, LogClock("UTC")))
+    starts = [7 + sum(len(line.encode()) for line in written[:n]) for n in (0, 1, 4)]
+    assert [(each.position, each.message.rstrip(), each.logged_at_ms) for each in found] == [
+        (starts[0], "said", 1795212160024),
+        (starts[1], "Updating assignment with\n\tAssigned: [t-0]", 1795212160025),
+        (starts[2], "[Producer clientId=p] ProducerId set to 5 with epoch 2", 1795212160026),
+    ]
+    assert last_entry(text) == starts[2] - 7
+    assert last_entry("".join(written[:4]).encode()) == starts[1] - 7
+    (row,) = parse_client_lines(text).rows.to_pylist()
+    assert (row["client_id"], row["producer_id"], row["logged_at_ms"]) == ("p", 5, 1795212160026)
+
+
+def in_parts_of_cri(text: str, size: int) -> Iterator[str]:
+    parts = [text[at : at + size] for at in range(0, len(text), size)]
+    for number, part in enumerate(parts, 1):
+        yield f"{NANOS} stdout {'F' if number == len(parts) else 'P'} {part}\n"
+
+
+def in_parts_of_docker(text: str, size: int) -> Iterator[str]:
+    parts = [text[at : at + size] for at in range(0, len(text), size)]
+    for number, part in enumerate(parts, 1):
+        yield in_docker(part) + "\n" if number == len(parts) else in_docker(part).replace(r'\n"', '"') + "\n"
+
+
+@pytest.mark.parametrize("parts", [in_parts_of_cri, in_parts_of_docker])
+def test_a_request_in_parts_is_one(parts: Callable[[str, int], Iterator[str]], tmp_path: Path) -> None:
+    long = KAFKAS % (BODY % (7, "x" * 300_000))
+    short = KAFKAS % (BODY % (8, ""))
+    written = [*parts(long, 16 << 10), *parts(short, 16 << 10)]
+    text = "".join(written).encode()
+    expected = requests(f"{long}\n{short}\n").rows.drop_columns(["position"])
+    read = requests(text)
+    assert (read.faults, read.consumed_to) == ((), len(text))
+    assert read.rows.drop_columns(["position"]).equals(expected)
+    # what is not there yet is read when it is, and a file that ends so has lost it
+    torn = "".join(written[:5]).encode()
+    waits = requests(torn)
+    assert (waits.rows.num_rows, waits.faults, end_of_lines(torn)) == (0, (), 0)
+    (fault,) = parse_lines(torn, {"OFFSET_COMMIT": [every_line]}, final=True).faults
+    assert fault.position == 0
+    # pieces of a file end between lines, not between parts
+    file, pieces = tmp_path / "kafka-request.log", []
+
+    def parse(_: Source, piece: Piece, after_ms: int | None) -> Parsed:
+        pieces.append(piece)
+        return requests(piece.data, piece.position)
+
+    file.write_bytes(text * 2 + torn)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fencepost.capture.text.CHUNK", 50_000)
+        source = Source("c", 1, REQUEST_LOG, str(file), end=len(text) * 2 + len(torn))
+        rows = list(text_rows(source, parse, lambda read: iter(((None, read),)), lambda *_: True))  # type: ignore[arg-type]
+    assert sum(read.num_rows for table, read in rows[:-1] if table is None) == 4
+    assert [each.cut for each in pieces][-1]
+    assert (pieces[-1].position, pieces[-1].data) == (len(text) * 2, torn)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        KAFKAS % (BODY % (1, "")),
+        "2026-11-20T22:02:40.024123456Z INFO 7 --- [main] a.B : said",
+        "2026-11-20T22:02:40.024Z  WARN 7 --- [main] a.B : said",
+        "2026-11-20T22:02:40.024+01:00 host a.B: said",
+        "INFO  [2026-11-20 22:02:40,024] a.B: said",
+        '{"ts":"2026-11-20T22:02:40.024Z","level":"INFO","log":"said"}',
+        '{"@timestamp":"2026-11-20T22:02:40.024Z","level":"INFO","message":"2026 was said"}',
+        '{"log":',
+        "\tat a.B(C.java:1)",
+        "",
+    ],
+)
+def test_a_line_in_no_envelope_stays_as_it_is(line: str) -> None:
+    assert plain_line(line.encode()) == line.encode()
+    assert [each.text for each in lines(f"{line}\n".encode())] == [line.encode()]
+    assert plain(f"{line}\n".encode()).data == f"{line}\n".encode()
+
+
+def test_envelopes_lie_in_each_other() -> None:
+    entry = '{"timeMillis":1795212160024,"level":"INFO","loggerName":"a.B","message":"said"}'
+    assert plain_line(f"{NANOS} stdout F {entry}".encode()) == entry.encode()
+    assert plain_line(in_docker(in_docker(ENTRIES[0])).encode()) == ENTRIES[0].encode()
+    assert begins_entry(f"kafka-1 | {ENTRIES[0]}".encode())
+    assert not begins_entry(f"{NANOS} stdout F {ENTRIES[2]}".encode())
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"timestamp": 1795212160.024, "level": 7, "_logger": "kafka.request.logger", "short_message": "%s"},
+        {"timestamp": 1795212160.0, "level": 7, "short_message": "%s"},
+    ],
+)
+def test_requests_in_gelf_are_read(entry: dict[str, object]) -> None:
+    message = f"Completed request:{BODY % (1, '')}"
+    read = requests(json.dumps({**entry, "short_message": message}) + "\n")
+    assert (read.rows.num_rows, read.faults) == (1, ())
+
+
+def test_a_request_in_an_unknown_member_is_set_aside() -> None:
+    """It is a line that nobody could read, and no line of another logger."""
+    line = json.dumps({"@timestamp": NANOS, "event": f"Completed request:{BODY % (1, '')}"})
+    (fault,) = requests(line + "\n").faults
+    assert "in no known member" in fault.detail
+
+
+@pytest.mark.parametrize(
+    ("zone", "ms"),
+    [("+01", 0), ("+0100", 0), ("+01:00", 0), (" +0100", 0), (" UTC", 3_600_000), ("Z", 3_600_000)],
+)
+def test_a_time_may_name_its_zone(zone: str, ms: int) -> None:
+    line = KAFKAS.replace("22:02:40,024", f"22:02:40,024{zone}") % (BODY % (1, ""))
+    assert requests(line + "\n").rows["logged_at_ms"].to_pylist() == [1795212160024 - 3_600_000 + ms]
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        "2026-11-20T22:02:40.024Z  INFO 7 --- [app] [main] o.a.k.TransactionManager : %s",
+        "2026-11-20T23:02:40.024+01:00  INFO 7 --- [main] o.a.k.TransactionManager : %s",
+        "INFO  [2026-11-20 22:02:40,024] o.a.k.TransactionManager: %s",
+        "2026-11-20 22:02:40,024 INFO %s (o.a.k.TransactionManager) [kafka-producer-network-thread | p]",
+        '{"@timestamp":"2026-11-20T22:02:40.024Z","level":"INFO","logger_name":"T","message":"%s"}',
+    ],
+)
+def test_what_a_producer_says_is_read_in_all_layouts(layout: str) -> None:
+    said = "[Producer clientId=p, transactionalId=x] ProducerId set to 5 with epoch 2"
+    (row,) = parse_client_lines(f"{layout % said}\n".encode()).rows.to_pylist()
+    names = ("client_id", "transactional_id", "producer_epoch", "message", "logged_at_ms")
+    assert [row[name] for name in names] == ["p", "x", 2, said.partition("] ")[2], 1795212160024]
