@@ -28,7 +28,7 @@ from fencepost.protocols.producer_epoch.coordinators import Coordinators, replay
 from fencepost.protocols.producer_epoch.expiration import expirations
 from fencepost.protocols.producer_epoch.facts import collect_facts, topics_created_once
 from fencepost.protocols.producer_epoch.homes import homes, placement_of, with_homes
-from fencepost.protocols.producer_epoch.marker_senders import accepted_markers
+from fencepost.protocols.producer_epoch.marker_senders import writing_markers
 from fencepost.protocols.producer_epoch.missing_lines import clients_of, numbers_of
 from fencepost.protocols.producer_epoch.partitions import Partitions, replay_partitions
 from fencepost.protocols.producer_epoch.producer_requests import producer_requests
@@ -145,7 +145,7 @@ def _replay(
         bronze[ABORTED_TRANSACTIONS.name],
         quarantine,
         requests.filter(pc.greater_equal(requests["base_offset"], 0)),
-        accepted_markers(requests),
+        writing_markers(requests),
         TOLERANCE_MS,
         alive,
         verified(requests),

@@ -58,13 +58,18 @@ def compare_logs(
     the same, from before what is read. ``newest``: newest_markers of all producer ids.
     """
     comparison, newest = Comparison(accounts, counts, facts, tolerance_ms), newest_of([newest])
-    interrupted = comparison.due.markers.filter(pa.array(comparison.due.wrong.interrupts))
+    due = comparison.due
+    interrupted, repeated = (
+        due.markers.filter(pa.array(each)) for each in (due.wrong.interrupts, due.repeats)
+    )
     return Replayed(
         {
-            COUNTS.name: dumped_counts(accounts, comparison.still_counted(), comparison.known, interrupted),
+            COUNTS.name: dumped_counts(
+                accounts, comparison.still_counted(), comparison.known, interrupted, repeated
+            ),
             PARTITION_TRANSACTIONS.name: _partition_transactions(comparison, facts, newest, tolerance_ms),
             TRANSACTION_MARKERS.name: transaction_markers(
-                comparison.due, newest, comparison.past_completion(facts), facts
+                due, newest, comparison.past_completion(facts), facts
             ),
             PRODUCER_FENCINGS.name: producer_fencings(accounts, comparison.transactions, facts),
         }

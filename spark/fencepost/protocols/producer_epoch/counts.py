@@ -73,10 +73,15 @@ def counted(rows: pa.Table, producers: Producers) -> pa.Table:
 
 
 def dumped_counts(
-    accounts: Account, counted_before: pa.Table, producers: Producers, interrupted: pa.Table
+    accounts: Account,
+    counted_before: pa.Table,
+    producers: Producers,
+    interrupted: pa.Table,
+    repeated: pa.Table,
 ) -> pa.Table:
     """COUNTS where the states of logs are dumped: those of before and of all that ended since.
-    ``interrupted``: the markers of Due.interrupted.
+    ``interrupted``: the markers of WrongMarkers.interrupts; ``repeated``: those of MatchedMarkers.repeats,
+    which do not count.
     """
     ended = rows_of(accounts, account.PARTITION_TRANSACTION)
     ended = ended.filter(pc.fill_null(pc.greater_equal(ended["marker_coordinator_epoch"], 0), False))
@@ -88,6 +93,7 @@ def dumped_counts(
         _counted(rows_of(accounts, account.LISTED_PARTITION), "listed", "producer_epoch", "prepared_epoch"),
         _counted(ended, "ended", "producer_epoch", "marker_epoch"),
         _counted(marked, "markers", None, "producer_epoch"),
+        _counted(repeated, "markers", None, "producer_epoch", -1),
         _counted(interrupted, "interrupted", "ended_epoch", None),
     ]
     since = {key: each.counted_from for key, each in producers.items() if each.counted_from != UNKNOWN}
@@ -111,8 +117,8 @@ def dumped_counts(
     return sums.rename_columns(schema.names).cast(schema)
 
 
-def _counted(rows: pa.Table, what: str, epoch: str | None, prepared: str | None) -> pa.Table:
-    """A row for each of ``rows`` that is ``dumped``."""
+def _counted(rows: pa.Table, what: str, epoch: str | None, prepared: str | None, each: int = 1) -> pa.Table:
+    """A row for each of ``rows`` that is ``dumped``, which counts as so many."""
     rows = rows.filter(rows["dumped"])
     columns = {
         "cluster": rows["cluster"],
@@ -123,7 +129,7 @@ def _counted(rows: pa.Table, what: str, epoch: str | None, prepared: str | None)
         "due_type": rows["due_type"] if what == "listed" else pa.nulls(rows.num_rows, pa.string()),
         "completed_ms": rows["completed_ms"] if what == "listed" else pa.nulls(rows.num_rows, pa.int64()),
         **dict.fromkeys(_COUNTS, pa.repeat(pa.scalar(0, pa.int64()), rows.num_rows)),
-        what: pa.repeat(pa.scalar(1, pa.int64()), rows.num_rows),
+        what: pa.repeat(pa.scalar(each, pa.int64()), rows.num_rows),
     }
     return table_of(COUNTS.arrow_schema, columns)
 

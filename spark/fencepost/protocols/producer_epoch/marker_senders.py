@@ -29,20 +29,25 @@ from fencepost.replay.requests import NONE as NO_ERROR
 _COORDINATOR = re.compile(r"broker-\d+-txn-marker-sender")
 
 SENT = ("row", "producer_id", "producer_epoch", "type", "by_operator", "requested_ms", "responded_ms")
-"""The columns of a WriteTxnMarkers that was accepted; ``type`` is a place in MARKER_TYPES."""
+"""The columns of a WriteTxnMarkers that wrote a marker; ``type`` is a place in MARKER_TYPES."""
+
+_AFTER_APPEND = ("NOT_LEADER_OR_FOLLOWER", "REQUEST_TIMED_OUT", "NOT_ENOUGH_REPLICAS_AFTER_APPEND")
+"""Errors of a leader that may have written the marker, and does not know whether others have it."""
 
 
-def accepted_markers(requests: pa.Table) -> pa.Table:
-    """The rows of ``silver.producer_requests`` that wrote a marker."""
-    return requests.filter(
-        pc.fill_null(
-            pc.and_(pc.equal(requests["api_key"], MARKERS), pc.equal(requests["error"], NO_ERROR)), False
-        )
-    )
+def writing_markers(requests: pa.Table) -> pa.Table:
+    """The rows of ``silver.producer_requests`` that wrote a marker, and those of coordinators that may have:
+    these send it again, so the marker is a coordinator's anyway.
+    """
+    accepted = pc.equal(requests["error"], NO_ERROR)
+    of_coordinators = pc.match_substring_regex(requests["client_id"], rf"\A{_COORDINATOR.pattern}\z")
+    doubtful = pc.and_(pc.is_in(requests["error"], pa.array(_AFTER_APPEND)), of_coordinators)
+    is_written = pc.and_(pc.equal(requests["api_key"], MARKERS), pc.or_(accepted, doubtful))
+    return requests.filter(pc.fill_null(is_written, False))
 
 
 def sent_markers(requests: pa.Table) -> Piece:
-    """The columns SENT of rows of accepted_markers."""
+    """The columns SENT of rows of writing_markers."""
     clients = requests["client_id"].combine_chunks().dictionary_encode()
     others = [not _COORDINATOR.fullmatch(name or "") for name in clients.dictionary.to_pylist()]
     by_operator = np.array([*others, 0], dtype=np.int64)[longs(pc.fill_null(clients.indices, len(others)))]

@@ -74,7 +74,7 @@ class Due(MatchedMarkers):
         tolerance_ms: int,
     ) -> None:
         """See MatchedMarkers."""
-        super().__init__(listed, marked, facts, before)
+        super().__init__(listed, marked, facts, before, tolerance_ms)
         self.wrong = wrong_markers(self, before, tolerance_ms)
         alike = np.where(~self.is_only & (self.due_marker != UNKNOWN), self.wrong.alike, 0)
         self.may_have_more: Flags = alike == UNKNOWN

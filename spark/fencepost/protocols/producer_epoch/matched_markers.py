@@ -11,6 +11,8 @@ import pyarrow.compute as pc
 from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Flags, Longs, longs, taken
 from fencepost.protocols.producer_epoch.counts import Counts, sums_at
 from fencepost.protocols.producer_epoch.facts import ANY_EPOCH, NO_COVERAGE, Facts
+from fencepost.protocols.producer_epoch.producer_state import NONE
+from fencepost.protocols.producer_epoch.repeated_markers import Marker, Prepared, repeats
 
 _TYPES = ("ABORT", "COMMIT")
 
@@ -20,8 +22,9 @@ class MatchedMarkers:
 
     A marker belongs to the transaction whose Prepare record has its producer id and epoch. If an epoch has
     several transactions (before transaction version 2), transactions and the coordinators' markers are
-    matched in order, provided that there are as many markers as prepared transactions and that no part of the
-    partition's log is missing. Those that were counted ``before`` are included.
+    matched in order, provided that there are as many markers as prepared transactions (without
+    repeated_markers) and that no part of the partition's log is missing. Those that were counted ``before``
+    are included.
 
     ``order``: the places of ``rows`` among those that were given. For each row of ``rows``: ``is_only``: its
     epoch has no other transaction; ``matched``: its marker can be identified, or is known to be missing;
@@ -30,7 +33,7 @@ class MatchedMarkers:
     one; ``in_order``: the place of its marker in an epoch of several; ``batches_at``: the number of the key
     of its batches; ``epoch_is_whole``: compaction and holes have removed no other transaction with the epoch
     of its batches. ``ended_at``: for each row of ``markers``, the number of the key of the batches that it
-    ended.
+    ended. ``repeats``: which markers were written a second time, and ended nothing.
     """
 
     def __init__(
@@ -39,6 +42,7 @@ class MatchedMarkers:
         marked: tuple[pa.Table, Longs, Longs],
         facts: Facts,
         before: Counts,
+        tolerance_ms: int,
     ) -> None:
         """``listed``: prepared rows of the kind LISTED_PARTITION, with the numbers of the keys of the Prepare
         record and of the transaction's batches; ``marked``: rows of the kind MARKER, with those of the marker
@@ -60,15 +64,16 @@ class MatchedMarkers:
         self.marker_count = self._next_marker - self._first_marker
         self.types = _places(self.markers["type"])
         self.type = _places(self.rows["due_type"])
-        own = longs(self.markers["by_operator"]) != 1
-        own_before = np.concatenate([[0], np.cumsum(own)])
-        own_count = own_before[self._next_marker] - own_before[self._first_marker]
         prepared_before, marked_before = (
             sums_at(before.due_at, each, at) for each in (before.listed, before.markers)
         )
         self.is_only = self.of_epoch + prepared_before == 1
         self.whole = partitions_whole(self.rows, facts)
         self.number += prepared_before - marked_before
+        self.repeats, repeat_count = self._repeats(tolerance_ms)
+        own = (longs(self.markers["by_operator"]) != 1) & ~self.repeats
+        own_before = np.concatenate([[0], np.cumsum(own)])
+        own_count = own_before[self._next_marker] - own_before[self._first_marker]
         as_many = self.of_epoch + prepared_before == own_count + marked_before
         # its marker may lie before what is read of the partition's log
         self.matched = np.where(self.is_only, marked_before == 0, self.whole & as_many & (self.number >= 0))
@@ -83,11 +88,32 @@ class MatchedMarkers:
             self.is_only, self._first_of_type(own), np.where(is_due, self.in_order, UNKNOWN)
         )
         self.due_marker = np.where(self.matched, due_marker, UNKNOWN)
-        due_count = np.where(self.is_only, self._count(), is_due)
+        due_count = np.where(self.is_only, self._count(), np.where(is_due, 1 + repeat_count, 0))
         self.due_count = np.where(self.matched, due_count, 0)
         coverages = (before.producers.get(key, NO_COVERAGE) for key in _producers(self.rows))
         complete_from = [each.compacted_epoch if each.whole else ANY_EPOCH for each in coverages]
         self.epoch_is_whole: Flags = longs(self.rows["producer_epoch"]) > np.array(complete_from, np.int64)
+
+    def _repeats(self, tolerance_ms: int) -> tuple[Flags, Longs]:
+        """Which markers are repeated_markers.repeats, and how many of them each row has."""
+        found, count = np.zeros(len(self.types), dtype=np.bool_), np.zeros(len(self._at), dtype=np.int64)
+        by_operator = longs(self.markers["by_operator"])
+        is_first = np.append(True, self._at[1:] != self._at[:-1])[: len(self._at)]
+        more = self.marker_count > self.of_epoch + self.number
+        names = ("prepared_ms", "completed_ms")
+        prepared_ms, completed_ms = (longs(self.rows[name]) for name in names)
+        marked_ms, ended = (longs(self.markers[name]) for name in ("timestamp_ms", "ended_epoch"))
+        for row in np.flatnonzero(is_first & more & self.whole & ~self.is_only & (self.number >= 0)).tolist():
+            places = np.arange(self._first_marker[row], self._next_marker[row])
+            places = places[by_operator[places] != 1]
+            rows = slice(row, row + self.of_epoch[row])
+            transactions = [*map(Prepared, prepared_ms[rows], completed_ms[rows], self.type[rows])]
+            told = marked_ms[places], self.types[places], by_operator[places] == 0, ended[places] == NONE
+            markers = [*map(Marker, *told)]
+            for marker, at in repeats(transactions, markers, int(self.number[row]), tolerance_ms).items():
+                found[places[marker]] = True
+                count[row + at] += 1
+        return found, count
 
     def row_of_marker(self) -> Longs:
         """For each marker, the place of the first row of its epoch; -1 without one."""

@@ -46,7 +46,7 @@ class Partitions:
 
     ``batches``, ``records`` (control records), ``snapshots``, ``aborted``, ``quarantine``: rows of bronze.
     ``answers``: rows of ``silver.producer_requests`` that have a ``base_offset``; ``sent``: those that wrote
-    markers (marker_senders.accepted_markers). ``states``: rows of LOG_STATES. ``alive``: by cluster, the
+    markers (marker_senders.writing_markers). ``states``: rows of LOG_STATES. ``alive``: by cluster, the
     last time (ms) at which its metadata log was written. ``expirations``: by cluster, when its brokers forget
     producers. ``verified``: the transactional ids for which verifications.BEGAN is returned. ``dump_ms``: by
     cluster whose states are dumped, the time (state.dump_offset). ``created_once``: cluster and name of the

@@ -35,7 +35,7 @@ from fencepost.protocols.producer_epoch.homes import (
     placement_of,
     with_homes,
 )
-from fencepost.protocols.producer_epoch.marker_senders import accepted_markers
+from fencepost.protocols.producer_epoch.marker_senders import writing_markers
 from fencepost.protocols.producer_epoch.markers_due import newest_of
 from fencepost.protocols.producer_epoch.missing_lines import CLIENTS, clients_of, numbers_of
 from fencepost.protocols.producer_epoch.producer_requests import LINE_COLUMNS, producer_requests
@@ -127,7 +127,7 @@ def _replayed_partitions(
     )
     with_offset = partial(_with_offset, evidence.clock_steps)
     answers = engine.map(requests, with_offset, PRODUCER_REQUESTS.arrow_schema)
-    sent = engine.map(requests, accepted_markers, PRODUCER_REQUESTS.arrow_schema)
+    sent = engine.map(requests, writing_markers, PRODUCER_REQUESTS.arrow_schema)
     batches = engine.scan(BATCHES, partitions.BATCH_COLUMNS)
     records = engine.scan(RECORDS, partitions.RECORD_COLUMNS, [{"is_control": True}])
     by_log = partial(bucket_of, ("cluster", "topic", "partition"), engine.parallelism)
