@@ -13,10 +13,11 @@ import pyarrow as pa
 
 from fencepost.capture import packed
 from fencepost.capture.digests import head_digest
-from fencepost.capture.files import closed_folders, expand, is_folder, opened
+from fencepost.capture.files import closed_folders, expand, is_folder, modified, opened
 from fencepost.capture.packed import DamagedError, is_compressed
 from fencepost.capture.plan import CLOSED, Fault, Source
 from fencepost.capture.rows import OUTCOME, Rows, arrow_rows, fault_of, outcome
+from fencepost.capture.second_pass import newest_before
 from fencepost.formats import faults as formats
 from fencepost.formats.envelopes import end_of_lines
 from fencepost.formats.lines import Parsed
@@ -145,13 +146,14 @@ def text_rows(
     newer than the segments as they were then, so its lines would be about records that the run does not have.
     """
     faults: list[Fault] = []
-    consumed_to, entries, skipped, last_ms = source.start, 0, 0, None
+    consumed_to, entries, skipped = source.start, 0, 0
     with opened(source.file) as file:
         compressed = is_compressed(file)
         begins, stays = _first_entry_digest(file)
         if source.file_begins not in (None, begins):
             raise FileNotFoundError(source.file)
         log = begins if stays else None
+        last_ms = newest_before(file, source, lambda: modified(source.file), compressed=compressed)
         for piece in _pieces(file, source, last_entry):
             parsed = parse(source, piece, last_ms)
             last_ms = parsed.last_ms

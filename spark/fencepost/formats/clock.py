@@ -49,8 +49,8 @@ class LogClock:
 
     When clocks go back an hour, a local time means one of two moments. The earlier one is taken, unless a
     line before was already more than ten minutes later: then the file is in its second pass through the
-    hour. A file that has only times of the second pass is read as the first pass: an hour too early. Raises
-    ValueError for text that is no timestamp.
+    hour. Without such a line all is of the first pass (capture.second_pass finds one). Raises ValueError for
+    text that is no timestamp.
     """
 
     def __init__(self, zone: str, after_ms: int | None = None) -> None:
@@ -73,6 +73,17 @@ class LogClock:
             chosen = self._choices[1] + within
         self.last_ms = chosen if self.last_ms is None else max(chosen, self.last_ms)
         return chosen
+
+    def has_two(self, text: str) -> bool:
+        """Whether a time means two moments."""
+        try:
+            return len(self._moments(text[:16])) > 1
+        except ValueError:
+            return False
+
+    def second(self, text: str) -> int:
+        """The last moment that a time means, in milliseconds since the epoch."""
+        return self._moments(text[:16])[-1] + int(text[17:19]) * 1000 + int(text[20:23])
 
     def _moments(self, minute: str) -> tuple[int, ...]:
         """The moments, in UTC ms, at which the clock shows this minute: one, or two when clocks go back."""
