@@ -137,6 +137,8 @@ def test_audit_explain_and_sql(run: Run, troubled: Audited) -> None:
     assert told.returncode == 0, told.stderr
     assert "TLC confirms it: NoZombieAccepted is violated" in told.stdout
     assert "Zombie(c) => ~c.accepted" in told.stdout
+    assert re.search(r"^    c\.accepted +(?:= TRUE)$", told.stdout, re.MULTILINE), told.stdout
+    assert re.search(r"[0-9a-f]{64}", told.stdout) is None  # the digest that names a record says nothing
     assert "kafka-request.log" in told.stdout
 
     names = list(csv.reader(io.StringIO(run("sql", "SELECT 1 AS a, 'x,y' AS b", "--format", "csv").stdout)))
@@ -275,19 +277,51 @@ def test_what_does_not_exist_is_bad_usage(run: Run, tmp_path: Path) -> None:
     assert run("audit", "--no-such-option").returncode == 2
 
 
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (["adit"], "Did you mean audit?"),
+        (["Report"], "Did you mean report?"),
+        (["zzz"], "fencepost --help says more."),
+        ([], "required: COMMAND. fencepost --help says more."),
+        (["--config", "x", "report"], "Options stand behind it."),
+        (
+            ["report", "--formt", "json"],
+            "unrecognized arguments: --formt json. Did you mean --format by --formt?",
+        ),
+        (["audit", "--run-on", "sprk"], "Did you mean spark?"),
+        (["collect", "--evry=9"], "Did you mean --every by --evry?"),
+        (["plot", "--topc", "x"], "Did you mean --topic by --topc?"),
+        (["explain"], "fencepost explain --help says more."),
+    ],
+)
+def test_a_misspelt_word_is_answered_with_the_nearest(
+    given: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(given)
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert says in said
+    assert len(said.splitlines()) < 10
+
+
 def test_a_wrong_query_or_verdict_is_bad_usage(run_light: RunLight) -> None:
     refused = (
         ("SELECT * FROM marts.nothing", "The lake has no table marts.nothing."),
         ("SELECT * FROM marts.fct_offset_commit", "Near: marts.fct_offset_commits"),
+        ("SELECT * FROM mart.fct_offset_commit", "Near: marts.fct_offset_commits"),
         ("SELECT * FROM fct_offset_commits", "The lake has no table fct_offset_commits. Near: marts.fct_off"),
         ("SELECT nothing FROM marts.fct_quarantine", "DuckDB, which runs queries here, refused this one"),
         ("SELEC 1 FROM", "sqlglot, which translates Spark's SQL, cannot read this (line 1"),
         ("DROP TABLE marts.fct_quarantine", "one query that reads"),
     )
     unknown = "ffffffffffffffff"
-    *queries, explained, late = run_light(
+    *queries, explained, invariant, no_incident, late = run_light(
         *(["sql", query] for query, _ in refused),
         ["explain", unknown],
+        ["explain", "no_zombie_acepted"],
+        ["incidents", "no_zombie_accepted"],
         ["plot", "zombie-current-epoch", "--from", "2037-01-01"],
     )
     assert late.returncode == 2  # a picture in which nothing happens would be an all-clear
@@ -298,6 +332,9 @@ def test_a_wrong_query_or_verdict_is_bad_usage(run_light: RunLight) -> None:
         assert "Traceback" not in done.stderr
     assert explained.returncode == 2
     assert unknown in explained.stderr
+    assert "no_zombie_acepted is no verdict. The invariant no_zombie_accepted has these" in invariant.stderr
+    assert "no_zombie_accepted is no incident. The invariant no_zombie_accepted has" in no_incident.stderr
+    assert "SELECT verdict_id, verdict, scope FROM marts.fct_invariant_verdicts" in no_incident.stderr
 
 
 COMPLETED = """

@@ -26,6 +26,7 @@ from fencepost.output import WRITERS
 from fencepost.pseudonyms import NAMED
 from fencepost.settings import RunOn, Settings, load
 from fencepost.words import printable
+from tlasql.arguments import Parser
 
 BAD_USAGE, FAILED = 2, 70
 INTERRUPTED = 128 + signal.SIGINT
@@ -58,7 +59,7 @@ _BAD_INPUT = (
     ("fencepost.report", "UnknownVerdictError"),
     ("fencepost.settings", "SettingsError"),
     ("fencepost.waiting", "LockError"),
-    ("tlasql", "TlaSqlError"),
+    ("tlasql.lang.errors", "TlaSqlError"),
     ("tlasql.java.tlc", "TlcError"),
 )
 
@@ -177,8 +178,8 @@ def _megabytes(text: str) -> int:
     return int(text) * 1_000_000
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser() -> Parser:
+    parser = Parser(
         prog="fencepost",
         description="Audits Kafka's epochs and fencing from its own logs.",
         epilog=EXIT_CODES,
@@ -324,7 +325,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_init(parsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_init(parsers: argparse._SubParsersAction[Parser]) -> None:
     words = (
         "write a first configuration, by looking at a broker's directories and its server.properties; it has "
         "comments on what is missing"
@@ -348,9 +349,7 @@ def _add_init(parsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     init.set_defaults(run=commands.init, config=None, without_settings=True)
 
 
-def _add_completion(
-    parsers: argparse._SubParsersAction[argparse.ArgumentParser], parser: argparse.ArgumentParser
-) -> None:
+def _add_completion(parsers: argparse._SubParsersAction[Parser], parser: argparse.ArgumentParser) -> None:
     words = "print the script with which a shell completes this command line"
     added = parsers.add_parser("completion", help=words, description=words)
     added.add_argument("shell", choices=SHELLS)

@@ -6,8 +6,29 @@ Each package is a stage and uses those before it: :mod:`tlasql.lang` (expression
 trees). :mod:`tlasql.compiler` runs them in order.
 """
 
-from tlasql.compiler.compile import compile_module
-from tlasql.compiler.compiled import Compiled, CompiledModule
-from tlasql.lang.errors import Diagnostic, TlaSqlError
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tlasql.compiler.compile import compile_module
+    from tlasql.compiler.compiled import Compiled, CompiledModule
+    from tlasql.lang.errors import Diagnostic, TlaSqlError
 
 __all__ = ["Compiled", "CompiledModule", "Diagnostic", "TlaSqlError", "compile_module"]
+
+_MODULES = {
+    "Compiled": "compiler.compiled",
+    "CompiledModule": "compiler.compiled",
+    "Diagnostic": "lang.errors",
+    "TlaSqlError": "lang.errors",
+    "compile_module": "compiler.compile",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """What the package has, when it is asked for: who parses arguments needs no SQL."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

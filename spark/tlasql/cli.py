@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from tlasql.arguments import Parser
 from tlasql.commands.diff import differences
 from tlasql.commands.explain import explain_violations
 from tlasql.commands.prepare import ENGINES, installed, unprepared
@@ -96,8 +97,8 @@ def _compile(compiled: CompiledModule, options: argparse.Namespace) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="tlasql", description="Marked TLA+ definitions to SQL.")
-    commands = parser.add_subparsers(dest="command", required=True)
+    parser = Parser(prog="tlasql", description="Marked TLA+ definitions to SQL.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     def command(
         name: str, run: Callable[..., int], words: str, *, dialect: str, partly: bool

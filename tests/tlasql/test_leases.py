@@ -34,6 +34,16 @@ DATA = {
         ("c,l,0,4,", "c,l,4,0,"),
         "db.terms: a row of cluster c, lease l begins at position 4 and ends before that" + ENDS,
     ),
+    "a row without a begin": (
+        "terms.csv",
+        ("c,l,0,4,", "c,l,,4,"),
+        "db.terms: a row of cluster c, lease l has no from_position\n    write the position",
+    ),
+    "coverage that says both": (
+        "coverage.csv",
+        ("c,l,0,10,2024-01-01 00:00:00,2024-01-01 00:00:10,true\n", "c,l,0,10,,,true\nc,l,6,7,,,false\n"),
+        "db.coverage says of position 6 of cluster c, lease l that it is covered, and that it is not\n",
+    ),
     "no coverage": (
         "coverage.csv",
         ("c,l,", "C,l,"),
@@ -141,6 +151,51 @@ def test_a_file_of_another_kind_is_named(folder: Path, capsys: pytest.CaptureFix
     assert _said("explain", "--only", "behind", "--data", "data") == 2
     said = "data/db.terms.csv.gz is none of the files that are read: make it db.terms.parquet, csv or json"
     assert said in capsys.readouterr().err
+
+
+def test_what_several_definitions_lack_is_told_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "data" / "db.coverage.csv").unlink()
+    assert _said("explain", "--data", "data") == 2
+    said = capsys.readouterr().err
+    assert said.count("data has no table db.coverage") == 1
+    assert said.endswith("needed by behind, one_owner, rises, bounded\n")
+
+
+def test_lines_of_json_are_read(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "data" / "db.terms.csv").unlink()
+    row = '{"cluster": "c", "lease": "l", "from_position": 0, "to_position": 10, "term": 0}\n'
+    times = '"from_time": null, "to_time": null, "term"'
+    (folder / "data" / "db.terms.jsonl").write_text(row.replace('"term"', times), encoding="utf-8")
+    assert _said("explain", "--data", "data", "--only", "behind") == 1
+    assert "behind: violated (" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (["chek"], "Did you mean check?"),
+        (["explain", "Lease.tla", "--maping", "m"], "Did you mean --mapping by --maping?"),
+        (
+            ["check", "Lease.tla", "--mapping", "m", "--schemas", "s", "--engine", "dukdb"],
+            "Did you mean duckdb?",
+        ),
+        ([], "tlasql --help says more."),
+    ],
+)
+def test_a_misspelt_word_is_answered_with_the_nearest(
+    given: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(given)
+    assert says in capsys.readouterr().err
+
+
+def test_a_misspelt_definition_is_answered_with_the_nearest(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert folder.is_dir()
+    assert _said("explain", "--data", "data", "--only", "on_owner") == 2
+    assert "no invariant or step on_owner\n    did you mean one_owner?" in capsys.readouterr().err
 
 
 def test_what_is_unknown_is_no_success(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,7 @@ from fencepost.protocols import protocols
 from fencepost.protocols.base import Plot
 from fencepost.report import Finding, Stories, command
 from fencepost.report.incidents import gravest_invariants
-from fencepost.report.wording import first_paragraph, parsed
+from fencepost.report.wording import first_paragraph, in_tla, parsed
 from fencepost.settings import Settings
 
 MOST_SIMILAR = 5
@@ -60,7 +60,7 @@ def _broken(finding: Finding, settings: Settings) -> Broken:
         found.formula if found else "",
         verdict["failed_conjunct"],
         f"{found.file}:{found.line}" if found else "",
-        parsed(verdict["observed"]),
+        {name: in_tla(value) for name, value in parsed(verdict["observed"]).items()},
         evidence,
         finding.logged_at or (f"{file} at byte {position}" if file and position is not None else file),
         command(settings, "explain", verdict["verdict_id"], anywhere=True),

@@ -263,13 +263,13 @@ class IcebergReader(Database):
     def _no_table(self, table: str) -> str:
         schema, dot, _ = table.partition(".")
         schemas = self._catalog.schemas()
-        near_schemas = [each for each in schemas if each == schema or not dot]
+        near_schemas = [each for each in schemas if each == schema] or list(schemas)
         tables_of_schema = [name for each in near_schemas for name in self._catalog.names(each)]
         by_name = {each.rpartition(".")[2]: each for each in tables_of_schema}
         close = difflib.get_close_matches(table.rpartition(".")[2], by_name, n=3, cutoff=0.6)
         near = [by_name[each] for each in close]
         hint = f" Near: {', '.join(near)}." if near else ""
-        if tables_of_schema and dot and not near:
+        if dot and schema in schemas and not near:
             hint = f" {schema} has: {', '.join(sorted(tables_of_schema))}."
         return (
             f"The lake has no table {table}.{hint} Tables are named schema.table, the schemas are "

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from fencepost.conditions import Within
-from fencepost.definitions import Definition, definition
+from fencepost.definitions import Definition, definition, definitions
 from fencepost.protocols import protocols
 from fencepost.protocols.base import Explanation
 from fencepost.reading import Reader, rows
-from fencepost.report.wording import named, parsed, place
+from fencepost.report.commands import command
+from fencepost.report.wording import in_tla, named, parsed, place
+from fencepost.settings import Settings
 from fencepost.words import time_of
 
 Row = Mapping[str, Any]
@@ -53,10 +56,15 @@ def finding_sentence(finding: Finding) -> str:
         return finding.explanation.sentence
     verdict = finding.verdict
     scope = named(place(verdict["scope"]))
-    record = _record_words(parsed(verdict["evidence"]))
-    witness = named({**_without_digests(parsed(verdict["witness"])), **record}, finding.names)
-    values = ", ".join(f"{name} = {value}" for name, value in parsed(verdict["observed"]).items())
+    witness = witness_of(finding)
+    values = ", ".join(f"{name} = {in_tla(value)}" for name, value in parsed(verdict["observed"]).items())
     return f"{time_of(verdict['from_time'])}  {scope}{', ' + witness if witness else ''}: {values}"
+
+
+def witness_of(finding: Finding) -> str:
+    """What a verdict is about, in words; nothing of a verdict about a whole state."""
+    record = _record_words(parsed(finding.verdict["evidence"]))
+    return named({**_without_digests(parsed(finding.verdict["witness"])), **record}, finding.names)
 
 
 def findings_of(reader: Reader, verdicts: Sequence[Row]) -> list[Finding]:
@@ -78,6 +86,18 @@ def verdicts_beginning(reader: Reader, prefix: str) -> list[str]:
         return []
     within = Within(least=prefix, below=prefix[:-1] + chr(ord(prefix[-1]) + 1))
     return [row["verdict_id"] for row in rows(reader.scan(VERDICTS, ("verdict_id",), {"verdict_id": within}))]
+
+
+def verdicts_of(name: str, settings: Settings) -> str | None:
+    """A sentence with the command that lists the verdicts of the invariant ``name``, or of the nearest one;
+    None where no invariant is near.
+    """
+    names = [each.id for each in definitions() if each.severity is not None]
+    near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.75)
+    if not near:
+        return None
+    query = f"SELECT verdict_id, verdict, scope FROM {VERDICTS} WHERE invariant = '{near[0]}'"
+    return f"The invariant {near[0]} has these verdicts: {command(settings, 'sql', query)}"
 
 
 def oldest_first(verdict: Row) -> tuple[bool, Any, str]:

@@ -19,6 +19,7 @@ from fencepost.report.episodes import (
     finding_sentence,
     findings_of,
     verdicts_beginning,
+    verdicts_of,
 )
 from fencepost.report.on_call import Remedies, what_to_do
 from fencepost.report.wording import first_paragraph, wrapped
@@ -149,6 +150,9 @@ def one_incident(reader: Reader, settings: Settings, prefix: str) -> Incident:
     if not found and verdicts_beginning(reader, prefix):
         told = command(settings, "explain", prefix)
         raise UnknownIncidentError(f"{printable(prefix)} is a verdict, not an incident. Its story: {told}")
+    asked = None if found else verdicts_of(prefix, settings)
+    if asked is not None:
+        raise UnknownIncidentError(f"{printable(prefix)} is no incident. {asked}")
     several = counted(len(found), "incident has", "incidents have") if found else "No incident has"
     raise UnknownIncidentError(
         f"{several} a fingerprint that begins with {printable(prefix)!r} in {INCIDENTS}. "

@@ -9,10 +9,18 @@ from fencepost.incidents import INCIDENTS
 from fencepost.known_issues import issues_behind, sentences
 from fencepost.reading import Reader, rows
 from fencepost.report.commands import command
-from fencepost.report.episodes import VERDICTS, Finding, Row, findings_of, verdicts_beginning
+from fencepost.report.episodes import (
+    VERDICTS,
+    Finding,
+    Row,
+    findings_of,
+    verdicts_beginning,
+    verdicts_of,
+    witness_of,
+)
 from fencepost.report.on_call import Remedies, names_of, with_names
 from fencepost.report.unknown import reason_lines
-from fencepost.report.wording import indented, log_of, named, parsed, place
+from fencepost.report.wording import in_tla, indented, log_of, named, parsed, place
 from fencepost.settings import Settings
 from fencepost.words import counted, printable, time_of
 
@@ -52,6 +60,9 @@ def verdict(reader: Reader, settings: Settings, verdict_id: str) -> Row:
     found = verdicts_beginning(reader, verdict_id)
     if len(found) == 1:
         return rows(reader.scan(VERDICTS, where={"verdict_id": found[0]}))[0]
+    asked = None if found else verdicts_of(verdict_id, settings)
+    if asked is not None:
+        raise UnknownVerdictError(f"{printable(verdict_id)} is no verdict. {asked}")
     several = counted(len(found), "verdict has", "verdicts have") if found else "No verdict has"
     query = f"SELECT verdict_id, invariant, verdict, scope FROM {VERDICTS}"
     raise UnknownVerdictError(
@@ -79,8 +90,9 @@ def _story(finding: Finding) -> list[str]:
     lines = ["What happened"]
     if finding.explanation is not None:
         lines += indented(finding.explanation.sentence, "  ", "  ")
-    if verdict["witness"]:
-        lines.append(f"  witness: {named(parsed(verdict['witness']), finding.names)}")
+    witness = witness_of(finding)
+    if witness:
+        lines.append(f"  witness: {witness}")
     if finding.false_conjunct:
         lines.append(f"  false: {finding.false_conjunct}")
     if verdict["reason"]:
@@ -89,7 +101,7 @@ def _story(finding: Finding) -> list[str]:
     values = parsed(verdict["observed"])
     if values:
         width = max(map(len, values))
-        lines += ["  with", *(f"    {name:<{width}} = {value}" for name, value in values.items())]
+        lines += ["  with", *(f"    {name:<{width}} = {in_tla(value)}" for name, value in values.items())]
     return lines
 
 

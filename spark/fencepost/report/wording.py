@@ -60,6 +60,22 @@ def named(members: Mapping[str, Any], names: Mapping[str, str] | None = None) ->
     )
 
 
+def in_tla(value: Any) -> str:
+    """A value of a verdict as the specification writes it."""
+    match value:
+        case None:
+            return "unknown"
+        case bool():
+            return "TRUE" if value else "FALSE"
+        case str():
+            return json.dumps(value, ensure_ascii=False)
+        case list():
+            return "<<" + ", ".join(map(in_tla, value)) + ">>"
+        case dict():
+            return "[" + ", ".join(f"{name} |-> {in_tla(each)}" for name, each in value.items()) + "]"
+    return str(value)
+
+
 def place(scope: str | None) -> dict[str, Any]:
     """The scope of a verdict; a log is named by its topic and partition alone."""
     return {name: value for name, value in parsed(scope).items() if name != "partition_key"}

@@ -6,6 +6,7 @@ A NAME that two protocols have is written PROTOCOL/NAME.
 """
 
 import sys
+from difflib import get_close_matches
 
 from fencepost.places import project_folder
 from fencepost.spec.check import check
@@ -20,7 +21,10 @@ def called(name: str) -> Run:
     """The run of this name."""
     found = [each for each in RUNS if name in (each, each.partition("/")[2])]
     if len(found) != 1:
-        sys.exit(f"{name}: " + (f"one of {', '.join(found)}?" if found else "no such run, see `list`"))
+        short = [each.partition("/")[2] for each in RUNS]
+        near = get_close_matches(name.rpartition("/")[2], short, 1)
+        meant = f"did you mean {near[0]}?" if near else "see `list`"
+        sys.exit(f"{name}: " + (f"one of {', '.join(found)}?" if found else f"no such run; {meant}"))
     return RUNS[found[0]]
 
 

@@ -21,7 +21,7 @@ def check_rows(data: Data, mapping: Sidecar) -> None:
     """Raises TlaSqlError where a table says two things of one position, or coverage says nothing of a scope
     that has histories.
     """
-    problems = []
+    problems = _without_begin(data, mapping)
     for table, keys in _keyed(mapping):
         columns = [*mapping.scope, *keys]
         if data.has(table, (*columns, *INTERVAL)):
@@ -34,8 +34,32 @@ def check_rows(data: Data, mapping: Sidecar) -> None:
             if is_placed and not rows:
                 later = data.rows(_beyond(table, mapping))
                 problems += [_not_covered(data, table, mapping, row) for row in later]
+    if data.has(mapping.coverage, (*mapping.scope, mapping.covered, *INTERVAL)):
+        rows = data.rows(_both(mapping))
+        problems += [_covered_or_not(data, mapping, row) for row in rows]
     if problems:
         raise TlaSqlError(problems)
+
+
+def _without_begin(data: Data, mapping: Sidecar) -> list[Diagnostic]:
+    """The tables with a row that does not say from where on it is true: no query would see it."""
+    whole = [each.table for each in mapping.variables.values() if isinstance(each, Whole)]
+    found = []
+    for table in dict.fromkeys((*_histories(mapping), *whole, mapping.coverage)):
+        if data.has(table, (*mapping.scope, "from_position")):
+            shown = ", ".join(map(quoted, mapping.scope))
+            rows = data.rows(
+                f"SELECT {shown} FROM {_name(table)} WHERE from_position IS NULL ORDER BY ALL LIMIT 1"
+            )
+            found += [
+                Diagnostic(
+                    data.places[table],
+                    f"{table}: a row of {_of(mapping.scope, row)} has no from_position",
+                    "write the position from which on it is true; of the first ones, 0",
+                )
+                for row in rows
+            ]
+    return found
 
 
 def _keyed(mapping: Sidecar) -> Iterator[tuple[str, Sequence[str]]]:
@@ -46,7 +70,7 @@ def _keyed(mapping: Sidecar) -> Iterator[tuple[str, Sequence[str]]]:
             found[each.table, ()] = None
         elif isinstance(each, History) and not _is_set(each):
             first = each.homes[0]  # others have its values beside keys of their own
-            found[first.table, first.key] = None
+            found[first.table, first.key_columns] = None
     yield from found
 
 
@@ -60,7 +84,8 @@ def _is_set(history: History) -> bool:
 
 def _histories(mapping: Sidecar) -> list[str]:
     every = (each for each in mapping.variables.values() if isinstance(each, History))
-    return list(dict.fromkeys(home.table for each in every for home in each.homes))
+    homes = (home for each in every for home in (*each.homes, each.domain) if home is not None)
+    return list(dict.fromkeys(home.table for home in homes))
 
 
 def _overlaps(table: str, columns: Sequence[str]) -> str:
@@ -104,6 +129,21 @@ def _beyond(table: str, mapping: Sidecar) -> str:
     )
 
 
+def _both(mapping: Sidecar) -> str:
+    """The first position that one row of coverage says to be covered, and another one not to be."""
+    rows = (
+        f"SELECT *, {_BEGIN} AS begin_, {_END} AS end_, {quoted(mapping.covered)} AS covered_ "
+        f"FROM {_name(mapping.coverage)}"
+    )
+    same = " AND ".join(f"a.{quoted(each)} = b.{quoted(each)}" for each in mapping.scope)
+    shown = ", ".join(f"a.{quoted(each)}" for each in mapping.scope)
+    return (
+        f"WITH pieces AS ({rows}) SELECT {shown}, greatest(a.begin_, b.begin_) AS at_ "
+        f"FROM pieces AS a JOIN pieces AS b ON {same} AND a.begin_ < b.end_ AND b.begin_ < a.end_ "
+        f"WHERE a.covered_ AND NOT b.covered_ ORDER BY ALL LIMIT 1"
+    )
+
+
 def _name(table: str) -> str:
     return tree.table(table).sql(dialect="duckdb")
 
@@ -121,6 +161,12 @@ def _not_covered(data: Data, table: str, mapping: Sidecar, row: Mapping[str, Any
     at = f"position {row['at_']} of " if "at_" in row else ""
     message = f"{mapping.coverage} says nothing of {at}{_of(mapping.scope, row)}, of which {table} has rows"
     return Diagnostic(data.places[mapping.coverage], message, _COVER)
+
+
+def _covered_or_not(data: Data, mapping: Sidecar, row: Mapping[str, Any]) -> Diagnostic:
+    at = f"position {row['at_']} of {_of(mapping.scope, row)}"
+    message = f"{mapping.coverage} says of {at} that it is covered, and that it is not"
+    return Diagnostic(data.places[mapping.coverage], message, "let its rows meet, and none overlap another")
 
 
 def _of(columns: Sequence[str], row: Mapping[str, Any]) -> str:

@@ -19,6 +19,7 @@ _READERS = {
     ".parquet": "read_parquet({})",
     ".csv": "read_csv({}, header = true, skip = 0)",
     ".json": "read_json({})",
+    ".jsonl": "read_json({})",
     ".ndjson": "read_json({})",
 }
 _FRACTIONS = {"DOUBLE", "FLOAT", "DECIMAL"}
@@ -35,7 +36,7 @@ _HOW = "name a DuckDB database, or a folder of <schema>.<table>.parquet, csv or 
 
 
 class Data:
-    """``path``: a DuckDB database, or a folder of ``<schema>.<table>.parquet`` (or csv, json, ndjson).
+    """``path``: a DuckDB database, or a folder of ``<schema>.<table>.parquet`` (or csv, json, jsonl, ndjson).
 
     Raises TlaSqlError when there is no such path, it cannot be read, a table of the schemas has none of its
     columns or has values that their types cannot hold, or DuckDB is not installed.

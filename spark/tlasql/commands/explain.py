@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from tlasql.commands.progress import progress
 from tlasql.commands.story import explanation
 from tlasql.compiler.compiled import Compiled, CompiledModule
 from tlasql.java.tlc import TlcError, UnreadableError
-from tlasql.lang.errors import Location, TlaSqlError, fail
+from tlasql.lang.errors import Diagnostic, Location, TlaSqlError, fail
 from tlasql.replay.confirm import confirm, exported
 from tlasql.replay.trace import TooLargeError
 from tlasql.replay.window import window
@@ -31,6 +33,7 @@ def explain_violations(compiled: CompiledModule, options: argparse.Namespace) ->
     data = Data(options.data, compiled.schemas)
     check_rows(data, compiled.mapping)
     found, unjudged = NOTHING, False
+    lacking: dict[tuple[str, str], Diagnostic] = {}
     chosen = _chosen(compiled, options.only)
     for place, each in enumerate(chosen, start=1):
         progress(f"judging {each.mark.id}, {place} of {len(chosen)}")
@@ -38,7 +41,9 @@ def explain_violations(compiled: CompiledModule, options: argparse.Namespace) ->
             rows = data.rows(each.sql, each.definition.location)
         except TlaSqlError as error:
             progress("")
-            print(error, file=sys.stderr)
+            for one in error.diagnostics:
+                first = lacking.setdefault((one.message, one.remedy), one)
+                lacking[one.message, one.remedy] = replace(first, marks=(*first.marks, each.mark.id))
             unjudged = True
             continue
         progress("")
@@ -54,6 +59,8 @@ def explain_violations(compiled: CompiledModule, options: argparse.Namespace) ->
             if options.export is not None:
                 print(_exported(compiled, each, around.states, options.export / f"{each.mark.id}_{number}"))
             print()
+    if lacking:
+        print(TlaSqlError(lacking.values()), file=sys.stderr)
     return UNJUDGED if unjudged and found == NOTHING else found
 
 
@@ -64,8 +71,10 @@ def _chosen(compiled: CompiledModule, only: str | None) -> list[Compiled]:
         remedy = "mark one, or remove what [skip] in the mapping says of it"
         raise fail(Location(str(compiled.file), 1, 1), "there is no invariant or step to judge", remedy)
     if not chosen:
-        known = ", ".join(each.mark.id for each in judged)
-        raise fail(Location(str(compiled.file), 1, 1), f"no invariant or step {only}", f"known are {known}")
+        known = [each.mark.id for each in judged]
+        near = get_close_matches(str(only), known, 1)
+        remedy = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
+        raise fail(Location(str(compiled.file), 1, 1), f"no invariant or step {only}", remedy)
     return chosen
 
 

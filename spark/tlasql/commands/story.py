@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tlasql.compiler.compiled import Compiled, CompiledModule
-from tlasql.lang.types import Function, Record, SetOf, Type
+from tlasql.lang.ir import Quantified, text, walk
+from tlasql.lang.types import Function, Record, Scalar, SeqOf, SetOf, Tuple, Type
+from tlasql.plan.frames import RecordFrame
 from tlasql.replay.trace import entries, literal
-from tlasql.replay.window import Window
+from tlasql.replay.window import Window, frame_of
 
 _WIDEST = 110
 
@@ -33,8 +35,18 @@ def explanation(
         "",
         f"False: {_placed(definition, verdict['failed_conjunct'])}",
     ]
-    lines += [f"    {name} = {_shown(value)}" for name, value in witness.items()]
-    lines += [f"    {name} = {_shown(v)}" for name, v in json.loads(verdict["observed"] or "{}").items()]
+    frame = frame_of(definition, verdict)
+    types = _types(definition)
+    if isinstance(frame, RecordFrame):
+        lines += [f"    {name}: {_row(frame, value)}" for name, value in witness.items()]
+        witness = {}
+    values = {**witness, **json.loads(verdict["observed"] or "{}")}
+    shown = window.states[-1] if window.states else {}
+    lines += [
+        f"    {name} = {_cut(_shown(value, types.get(name)))}"
+        for name, value in values.items()
+        if name not in shown
+    ]
     lines += _states(compiled, definition, window)
     evidence = verdict["evidence"] if verdict["evidence"] != "{}" else "no row of its own is cited"
     lines += ["", f"Evidence: {evidence}"]
@@ -102,10 +114,10 @@ def _part(record: Mapping[str, Any], column: str) -> Any:
 
 
 def _by_key(value: Any, kind: Function) -> dict[str, Any]:
-    return {literal(key, kind.argument): found for key, found in entries(value, kind)}
+    return {_text(key, kind.argument): found for key, found in entries(value, kind)}
 
 
-def _text(value: Any, kind: Type) -> str:
+def _text(value: Any, kind: Type) -> str:  # noqa: PLR0911 (one for each kind)
     """A value as TLA+, the elements of sets sorted; ``?`` stands for what is not known."""
     if value is None:
         return "?"
@@ -125,11 +137,64 @@ def _text(value: Any, kind: Type) -> str:
             else:
                 shown.append(f"{name} |-> {_text(found, part)}")
         return "[" + ", ".join(shown) + "]"
-    return literal(value, kind) if not isinstance(value, int) or isinstance(value, bool) else str(value)
+    if isinstance(kind, SeqOf):
+        return "<<" + ", ".join(_text(each, kind.element) for each in value) + ">>"
+    if isinstance(kind, Tuple):
+        values = list(value.values()) if isinstance(value, Mapping) else list(value)
+        return "<<" + ", ".join(map(_text, values, kind.parts)) + ">>"
+    # TLC's integers are smaller than those of a log
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else literal(value, kind)
 
 
-def _shown(value: Any) -> str:
-    return _cut(json.dumps(value, ensure_ascii=False) if value is not None else "?")
+def _types(definition: Compiled) -> dict[str, Type]:
+    """The types of what a verdict names: parts of the definition, and what it quantifies."""
+    found: dict[str, Type] = {}
+    for part in walk(definition.body):
+        if isinstance(part, Quantified) and part.variable.type is not None:
+            found[part.variable.name] = part.variable.type
+        if part.type is not None:
+            found |= {name: part.type for name in (text(part), part.label) if name}
+    return found
+
+
+def _row(frame: RecordFrame, identity: Any) -> str:
+    """What names a record in its table: no value of the specification."""
+    columns = identity if isinstance(identity, dict) else {frame.records.identity[0]: identity}
+    named = ", ".join(f"{column} {_plain(value)}" for column, value in columns.items())
+    return f"the row of {frame.records.universe.table} with {named}"
+
+
+def _shown(value: Any, kind: Type | None) -> str:
+    """A value of a verdict, which is JSON, as TLA+; as JSON where that has other keys than the function."""
+    if kind is None or any(
+        isinstance(each, Function) and not isinstance(each.argument, Scalar) for each in _inside(kind)
+    ):
+        return _plain(value)
+    return _text(value, kind)
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).upper()
+    return json.dumps(value, ensure_ascii=False) if value is not None else "?"
+
+
+def _inside(kind: Type) -> Iterator[Type]:
+    """A type and its parts."""
+    yield kind
+    match kind:
+        case SetOf(element=part) | SeqOf(element=part):
+            parts: tuple[Type, ...] = (part,)
+        case Function(argument=argument, result=result):
+            parts = (argument, result)
+        case Record(fields=fields):
+            parts = tuple(part for _, part in fields)
+        case Tuple(parts=inner):
+            parts = inner
+        case _:
+            parts = ()
+    for part in parts:
+        yield from _inside(part)
 
 
 def _cut(text: str) -> str:

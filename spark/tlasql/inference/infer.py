@@ -40,6 +40,7 @@ _BASE = {"Nat": INT, "Int": INT, "BOOLEAN": BOOL}
 _JOINED = {"\\cup", "\\cap", "\\"}
 _SAME = {"=", "\\subseteq", "@@", "\\o"} | _JOINED
 
+_OF_TEXT = "a text is one value of a column: give its length, or its parts, columns of their own"
 _CORRECT = "correct the expression, or the @type of a variable in it"
 _SOME_HAVE = "a type marks the fields that some records lack, {type: Str, bal?: Int}"
 
@@ -428,7 +429,8 @@ class Inference:
             return
         shown = f"{text(part)} of type {self._shown(part)} is {what}"
         wanted = f"{text(part)} has type {self._shown(part)}, expected {self._unifier.resolve(kind)}"
-        raise fail(part.location, shown if what else wanted, _CORRECT)
+        is_text = what == "no sequence" and f"{self._shown(part)}" == f"{STR}"
+        raise fail(part.location, shown if what else wanted, _OF_TEXT if is_text else _CORRECT)
 
     def _set(self, part: Expr, element: Type) -> None:
         self._expect(part, SetOf(element), "no set")
@@ -505,7 +507,7 @@ def _one_type(*parts: Expr) -> str:
         )
     if any(isinstance(each, RecordOf | RecordSet) for each in every):
         return f"fields of one name have one type in all records; {_SOME_HAVE}"
-    return "what is compared or joined has one type: a column holds no other"
+    return "what is compared or joined has one type, as a column has: split it, or write numbers as texts"
 
 
 def _type(expr: Expr) -> Type:

@@ -130,6 +130,9 @@ def _unknown(said: re.Match[str], place: Location, lines: Sequence[str]) -> tupl
             message,
             f"{name} and {here[-1]} are made of each other: write one of them out" if circle else above,
         )
+    line = lines[place.line - 1][: place.column - 1] if place.line <= len(lines) else ""
+    if re.search(rf"(?:\\[AE]|[{{\[])[^:|]*\b{re.escape(name)}\b[^:|]*\\in\b[^:|]*,[^:|]*$", line):
+        return message, f"the sets of one list cannot name its variables: \\A {name} \\in S : \\A ..."
     words = {word for line in lines for word in re.findall(r"\w+", line)}
     near = get_close_matches(name, sorted(words - {name}), 1, 0.75)
     return message, _NAMES.get(name) or (f"did you mean {near[0]}?" if near else _ELSEWHERE)
@@ -189,6 +192,13 @@ _WORDS = (
         re.compile(r"Level error: assumptions must be level 0 .*"),
         _fixed(
             "an ASSUME speaks of constants alone", "mark it @invariant, or declare CONSTANT what it names"
+        ),
+    ),
+    (
+        re.compile(r"Level error in applying operator ([\w!]+): The level of argument (\d+) exceeds .*"),
+        _fixed(
+            r"argument \2 of \1 depends on the state, or on the next one, where it may not",
+            "pass a constant for what is a CONSTANT there, and nothing primed to what is primed there",
         ),
     ),
     (

@@ -190,7 +190,7 @@ def _unresolved(output: str, module: Path, folders: Sequence[Path]) -> list[Diag
     for line, column, end, end_column, name, message in _SEMANTIC.findall(
         output.partition("Abort messages")[0]
     ):
-        if not message.startswith("with error"):
+        if not message.startswith(("with error", "Warning")):
             file = str(_source(name, folders) or module.with_name(f"{name}.tla"))
             where = Location(file, int(line), int(column), int(end), int(end_column))
             found.append(Diagnostic(where, " ".join(message.split())))

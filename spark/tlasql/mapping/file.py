@@ -14,11 +14,11 @@ from typing import Any
 from tlasql.lang.errors import Diagnostic, Location, TlaSqlError, fail
 
 Keys = tuple[str, ...]
-_TEXT, _TRUTH, _ANY = "text", "true or false", "anything"
-_TEXTS = [_TEXT]
+_TEXT, _TRUTH, _ANY, _COLUMN = "text", "true or false", "anything", "column or list of columns"
+_TEXTS, _KEY_OF = [_TEXT], [_COLUMN]
 _NAME = "*"
 """Stands for any key: the names of variables, tables, columns."""
-_HOME = {"table": _TEXT, "key": _TEXTS, "value": _TEXT, "element": _TEXT}
+_HOME = {"table": _TEXT, "key": _KEY_OF, "value": _TEXT, "element": _TEXT}
 _COLUMNS = {_NAME: _TEXT}
 _UNIVERSE = {"table": _TEXT, "fields": _COLUMNS, "count": _TEXT, "from_time": _TEXT, "to_time": _TEXT}
 HISTORY = {"homes": [_HOME], "domain": _HOME, "persistent": _TRUTH}
@@ -154,13 +154,17 @@ def _misshapen(file: MappingFile, given: object, shape: Any, keys: Keys) -> Iter
 
 
 def _fits(given: object, shape: Any) -> bool:
-    return shape == _ANY or isinstance(given, str if shape == _TEXT else bool if shape == _TRUTH else ())
+    if shape == _COLUMN and isinstance(given, list):
+        return all(isinstance(each, str) for each in given)
+    return shape == _ANY or isinstance(
+        given, str if shape in (_TEXT, _COLUMN) else bool if shape == _TRUTH else ()
+    )
 
 
 def _kind(shape: Any) -> str:
     if isinstance(shape, dict):
         return "table"
-    if shape == _TEXTS:
+    if shape in (_TEXTS, _KEY_OF):
         return "list of texts"
     return "list of tables" if isinstance(shape, list) else str(shape)
 
@@ -170,7 +174,9 @@ def _example(keys: Keys, shape: Any) -> str:
     if isinstance(shape, dict):
         return f"[{'.'.join(keys)}] and its keys below, or {key} = {{ ... }}"
     if isinstance(shape, list):
-        return f'{key} = ["...", "..."]' if shape == _TEXTS else f"{key} = [{{ ... }}]"
+        return f'{key} = ["...", "..."]' if shape in (_TEXTS, _KEY_OF) else f"{key} = [{{ ... }}]"
+    if shape == _COLUMN:
+        return f'{key} = ["<column>", ["<of a tuple>", "<of a tuple>"]]'
     return f'{key} = "..."' if shape == _TEXT else f"{key} = true"
 
 

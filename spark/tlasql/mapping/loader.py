@@ -23,6 +23,7 @@ from tlasql.mapping.model import (
     Records,
     Schemas,
     TableReasons,
+    TupleOf,
     Universe,
     Whole,
     spark_type,
@@ -155,24 +156,44 @@ class _Loader:
         scope: tuple[str, ...],
         where: Keys,
     ) -> Home:
-        table, key = str(entry.get("table", "")), tuple(entry.get("key", ()))
+        table, given = str(entry.get("table", "")), list(entry.get("key", ()))
         self._columns(table, (*scope, *INTERVAL), where)
-        if len(key) != len(arguments):
-            message = f"{table}: {counted(len(key), 'key column')} for {counted(len(arguments), 'argument')}"
+        if len(given) != len(arguments):
+            message = (
+                f"{table}: {counted(len(given), 'key column')} for {counted(len(arguments), 'argument')}"
+            )
             remedy = "name one column for each argument of the function, in order"
             pairs = [each for each in arguments if isinstance(each, Tuple)]
             if pairs:
-                remedy = f"a tuple is one argument: name a column of type {spark_type(pairs[0])}"
+                listed = ", ".join(f'"<column {n}>"' for n in range(1, len(pairs[0].parts) + 1))
+                remedy = (
+                    f"a tuple is one argument: [{listed}] in the list, or a column of {spark_type(pairs[0])}"
+                )
             self._wrong(where, message, remedy, table)
-            return Home(table, key, None)
-        for column, kind in zip(key, arguments, strict=True):
-            self._column(table, column, kind, where)
+            return Home(table, (), None)
+        key = tuple(self._key(table, *each, where) for each in zip(given, arguments, strict=True))
         if value is None:
             return Home(table, key, None)
         named = "element" if isinstance(value, SetOf) else "value"
         column = str(entry.get(named, ""))
         self._column(table, column, value.element if isinstance(value, SetOf) else value, where, named)
         return Home(table, key, column)
+
+    def _key(self, table: str, given: str | list[str], kind: Type, where: Keys) -> str | TupleOf:
+        """The column of an argument, or the columns of one that is a tuple."""
+        if isinstance(given, str):
+            self._column(table, given, kind, where)
+            return given
+        if not isinstance(kind, Tuple) or len(given) != len(kind.parts):
+            message = f"{table}: the columns {', '.join(given)} for one argument of type {kind}"
+            remedy = "name one column"
+            if isinstance(kind, Tuple):
+                remedy = f"name {counted(len(kind.parts), 'column')}, one for each part of the tuple"
+            self._wrong(where, message, remedy, table)
+            return "?"
+        for column, part in zip(given, kind.parts, strict=True):
+            self._column(table, column, part, where)
+        return TupleOf(tuple(given), kind)
 
     def _records(
         self, name: str, kind: Record, entry: dict[str, Any], scope: tuple[str, ...], where: Keys

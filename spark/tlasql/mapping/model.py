@@ -39,14 +39,30 @@ DECISION = ("subject", "outcome", "reason")
 
 
 @dataclass(frozen=True)
+class TupleOf:
+    """The columns of an argument that is a tuple."""
+
+    columns: tuple[str, ...]
+    type: Tuple
+
+
+@dataclass(frozen=True)
 class Home:
     """One table that holds a variable: ``key`` columns for its arguments, ``column`` for its value or
     element.
     """
 
     table: str
-    key: tuple[str, ...]
+    key: tuple[str | TupleOf, ...]
     column: str | None
+
+    @property
+    def key_columns(self) -> tuple[str, ...]:
+        """Those of tuples one by one."""
+        found: list[str] = []
+        for each in self.key:
+            found += each.columns if isinstance(each, TupleOf) else [each]
+        return tuple(found)
 
 
 @dataclass(frozen=True)

@@ -105,6 +105,8 @@ class Aggregate:
     r"""A quantifier inside a predicate: over all rows with equal ``equal`` fields, is ``predicate`` true?
 
     ``text`` is the TLA+ text that stands for it in the outer predicate, ``label`` what verdicts show.
+    ``outer``: what the predicate reads of the record that the rows are compared with; ``identical``: the text
+    that stands in it for their being one row.
     """
 
     text: str
@@ -113,6 +115,13 @@ class Aggregate:
     equal: tuple[str, ...]
     leaves: tuple[Leaf, ...]
     predicate: Expr
+    outer: tuple[Leaf, ...] = ()
+    identical: str | None = None
+
+    @property
+    def compares(self) -> bool:
+        """Whether each row is compared with each: the predicate speaks of both."""
+        return bool(self.outer) or self.identical is not None
 
 
 @dataclass(frozen=True)

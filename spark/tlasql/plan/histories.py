@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from tlasql.lang.errors import Location, fail
 from tlasql.lang.ir import Bound, Op, Quantified, text
 from tlasql.lang.types import Scalar
-from tlasql.mapping.model import History, Home, Mapping, Whole
+from tlasql.mapping.model import History, Home, Mapping, TupleOf, Whole
 from tlasql.plan.clauses import Access, Clause, Range, access, leaves
 from tlasql.plan.defined import always, defined
 from tlasql.plan.exchanges import holds_when_unchanged, interchangeable
@@ -30,7 +30,7 @@ class _Atom:
 
     @property
     def columns(self) -> dict[str, int]:
-        names: list[str | None] = list(self.home.key)
+        names: list[str | None] = list(self.home.key_columns)
         if len(self.variables) > len(names):
             names.append(self.home.column)
         return {str(name): uid for name, uid in zip(names, self.variables, strict=True)}
@@ -57,7 +57,7 @@ class _Scans:
     def find(self, home: Home, variables: tuple[int, ...]) -> Scan | None:
         for scan, columns in self.pairs():
             if scan.table == home.table and all(
-                columns.get(name) == uid for name, uid in zip(home.key, variables, strict=True)
+                columns.get(name) == uid for name, uid in zip(home.key_columns, variables, strict=True)
             ):
                 return scan
         return None
@@ -125,6 +125,9 @@ class _Planner:
                 f"{name} is a set of records: it cannot be read beside histories",
                 f"quantify over it first: \\A c \\in {name} : ...",
             )
+        homes = [*mapped.homes, *([] if mapped.domain is None else [mapped.domain])]
+        if any(isinstance(each, TupleOf) for home in homes for each in home.key):
+            raise fail(location, f"an argument of {name} is a tuple, and each part of it a column")
         return mapped
 
     def _atom(self, each: Range) -> _Atom:

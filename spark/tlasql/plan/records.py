@@ -1,21 +1,27 @@
 r"""Plans a clause or a decision over a set of records: fields become columns of one scan.
 
 A quantifier inside a predicate, ``\A d \in S : d.f = c.f => P(d)``, is grouped by the fields its equalities
-name and joined back; it may relate the two records by such equalities only.
+name and joined back. Where ``P`` speaks of ``c`` too, each record is compared with all of its group.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import TypeGuard
 
 from tlasql.lang.errors import Location, fail
-from tlasql.lang.ir import Bound, Expr, Field, Literal, Op, Quantified, free, text, walk
-from tlasql.lang.types import BOOL
+from tlasql.lang.ir import Bound, Expr, Field, Literal, Op, Quantified, free, rebuild, text, walk
+from tlasql.lang.types import BOOL, Record
 from tlasql.mapping.model import Mapping, Records
 from tlasql.plan.clauses import Clause, Range, access, conjuncts, leaves
 from tlasql.plan.defined import defined, silent, total
 from tlasql.plan.frames import Aggregate, Column, Leaf, Predicates, RecordFrame, Scan
 
+_CALLED = {
+    **{"\\A": "a quantifier over", "\\E": "a quantifier over", "filter": "a set made of"},
+    **{"map": "a set made of", "function": "a function over", "choose": "CHOOSE from"},
+}
 _WITHIN = 'add within = ["{0}"] to the mapping, and {0} to the fields of its universe, if every record has it'
 
 
@@ -99,14 +105,15 @@ def _leaf(expr: Expr, element: Bound, records: Records, alias: str) -> Leaf:
 
 def _aggregate(expr: Quantified, outer: Bound, records: Records, mapping: Mapping) -> Aggregate:
     if expr.kind == "filter" or records_of(expr.domain, mapping) != records:
-        raise fail(
-            expr.location, f"a quantifier over {text(expr.domain)} inside a predicate over {records.name}"
-        )
+        message = f"{_CALLED[expr.kind]} {text(expr.domain)} inside a predicate over {records.name}"
+        remedy = f"compare two {records.name} by \\A or \\E, or map each variable to a column of [states]"
+        raise fail(expr.location, message, remedy)
     universal, inner = expr.kind == "\\A", expr.variable
     tests, body = _parts(expr, universal)
-    equal = [pair for pair in (_equality(test, inner, outer) for test in tests) if pair is not None]
-    rest = [test for test in tests if _equality(test, inner, outer) is None]
-    _check_related(expr.location, equal, records)
+    pairs = [(test, _equality(test, inner, outer)) for test in tests]
+    equal = tuple(pair[0] for _, pair in pairs if pair is not None and _is_within(pair, records))
+    rest = [test for test, pair in pairs if pair is None or not _is_within(pair, records)]
+    _check_related(expr, outer, equal, [pair for _, pair in pairs if pair is not None], records)
     location = expr.body.location
     if universal:
         refuted = [Op(each.location, "~", (each,)) for each in rest]
@@ -118,19 +125,47 @@ def _aggregate(expr: Quantified, outer: Bound, records: Records, mapping: Mappin
             raise fail(
                 part.location, "a quantifier inside a quantifier inside a predicate", "mark it by itself"
             )
-    if free(predicate) - {inner.uid}:
+    own = {inner.uid, outer.uid} if equal else {inner.uid}
+    if free(predicate) - own:
         remedy = f"relate {inner.name} and {outer.name} by equalities of fields before the =>"
         raise fail(location, f"{text(predicate)} speaks of more than {inner.name}", remedy)
+    identical = Bound(location, f"{inner.name} = {outer.name}", -inner.uid, type=BOOL)
+    predicate = _fieldwise(predicate, inner, outer, identical)
+    read = {text(leaf): leaf for leaf in leaves(predicate)}
+    is_compared = read.pop(identical.name, None) is not None
     alias = records.table.rsplit(".", 1)[-1]
-    found = {text(leaf): _leaf(leaf, inner, records, alias) for leaf in leaves(predicate)}
+    of_outer = {name: leaf for name, leaf in read.items() if outer.uid in free(leaf)}
+    of_inner = {name: leaf for name, leaf in read.items() if name not in of_outer}
     return Aggregate(
         text(expr),
         expr.label or text(expr),
         universal,
-        tuple(f for f, _ in equal),
-        tuple(found.values()),
+        equal,
+        tuple(_leaf(leaf, inner, records, alias) for leaf in of_inner.values()),
         predicate,
+        tuple(_leaf(leaf, outer, records, alias) for leaf in of_outer.values()),
+        identical.name if is_compared else None,
     )
+
+
+def _fieldwise(expr: Expr, inner: Bound, outer: Bound, identical: Bound) -> Expr:
+    """Each ``d = c`` as what the mapping gives of two records: they are one row, or all fields are equal."""
+    match expr:
+        case Op(symbol="=", arguments=(Bound(uid=a), Bound(uid=b))) if {a, b} == {inner.uid, outer.uid}:
+            at = expr.location
+            assert isinstance(inner.type, Record)
+            equalities = [
+                Op(
+                    at,
+                    "=",
+                    (Field(at, inner, name, type=kind), Field(at, outer, name, type=kind)),
+                    type=BOOL,
+                )
+                for name, kind in inner.type.fields
+            ]
+            alike = Op(at, "/\\", tuple(equalities), type=BOOL) if len(equalities) > 1 else equalities[0]
+            return Op(at, "\\/", (identical, alike), type=BOOL)
+    return rebuild(expr, lambda part: _fieldwise(part, inner, outer, identical))
 
 
 def _parts(expr: Quantified, universal: bool) -> tuple[list[Expr], tuple[Expr, ...]]:
@@ -140,8 +175,20 @@ def _parts(expr: Quantified, universal: bool) -> tuple[list[Expr], tuple[Expr, .
     match expr.body:
         case Op(symbol="=>", arguments=(test, then)):
             return conjuncts(test), (then,)
+        case Op(symbol="\\/", arguments=arguments):
+            refuted = [each.arguments[0] for each in arguments if _negates(each)]
+            kept = tuple(each for each in arguments if not _negates(each))
+            return [part for each in refuted for part in conjuncts(each)], kept
         case _:
             return [], (expr.body,)
+
+
+def _negates(expr: Expr) -> TypeGuard[Op]:
+    return isinstance(expr, Op) and expr.symbol == "~"
+
+
+def _is_within(pair: tuple[str, str], records: Records) -> bool:
+    return pair[0] == pair[1] and pair[0] in records.within
 
 
 def _equality(expr: Expr, inner: Bound, outer: Bound) -> tuple[str, str] | None:
@@ -157,19 +204,25 @@ def _equality(expr: Expr, inner: Bound, outer: Bound) -> tuple[str, str] | None:
     return None
 
 
-def _check_related(location: Location, equal: list[tuple[str, str]], records: Records) -> None:
+def _check_related(
+    expr: Quantified,
+    outer: Bound,
+    equal: Sequence[str],
+    pairs: Sequence[tuple[str, str]],
+    records: Records,
+) -> None:
+    one, other = expr.variable.name, outer.name
     for field in records.within:
-        if (field, field) not in equal:
+        if field not in equal:
             raise fail(
-                location,
+                expr.location,
                 f"this quantifier compares records whose states are not known together (not of one {field})",
-                f"restrict it: d.{field} = c.{field} => ...",
+                f"restrict it: {one}.{field} = {other}.{field} => ...",
             )
-    for inner, outer in equal:
-        if inner != outer or inner not in records.within:
-            known = ", ".join(records.within)
-            remedy = f"only equal {known} is known for every record" if known else _WITHIN.format(inner)
-            raise fail(location, f"d.{inner} = c.{outer} may be unknown for some records", remedy)
+    for inner, of_outer in pairs:
+        if not equal:
+            message = f"{one}.{inner} = {other}.{of_outer} may be unknown for some records"
+            raise fail(expr.location, message, _WITHIN.format(inner))
 
 
 def _only(rest: list[Expr], location: Location) -> Expr:

@@ -57,6 +57,16 @@ _INSTEAD = {
     "\\cdot": "say what one step does",
     "Bags": "a bag is a function: write B[x], DOMAIN B and [x \\in S |-> ...]",
 }
+_UNLIKE_TLC = {
+    "SortSeq": "say of which sequence it is true: \\A i, j \\in DOMAIN s : i < j => s[i] <= s[j]",
+    "Permutations": "range over [S -> S], and say that no two have one value",
+    "ToString": "compare the value itself",
+    **dict.fromkeys(
+        ("JavaTime", "TLCGet", "TLCSet", "RandomElement", "TLCEvalDefinition", "Any"),
+        "it is TLC's own, and a log has none: say why it is left out in [skip] of the mapping",
+    ),
+}
+"""What to write instead of operators of the module TLC."""
 _CALLED = {
     "$UnboundedChoose": "CHOOSE without a set", "$UnboundedForall": "\\A without a set",
     "$UnboundedExists": "\\E without a set", "DecimalNode": "a number with decimals",
@@ -118,9 +128,10 @@ class Bodies:
                 return Apply(location, bound, operands) if operands else bound
             case "BuiltInKind":
                 return self._builtin(node, name, location)
-        if self._nodes.is_standard(target):
-            instead = _INSTEAD.get(self._nodes.home(target), _OTHERWISE)
-            return self._library(node, name.rpartition("!")[2] or name, location, instead)
+        if self._nodes.is_standard(target) and not self._nodes.is_of_bags(target):
+            own = name.rpartition("!")[2] or name
+            instead = _UNLIKE_TLC.get(own) or _INSTEAD.get(self._nodes.home(target), _OTHERWISE)
+            return self._library(node, own, location, instead)
         return Call(location, name, uid, self._operands(node))
 
     def _library(  # noqa: PLR0911 (one each)
@@ -223,7 +234,8 @@ class Bodies:
         if target.tag in ("FormalParamNode", "OpDeclNode"):
             return Bound(location, name, uid)
         names = self._nodes.parameters(uid)
-        if target.tag == "UserDefinedOpKind" and not self._nodes.is_standard(target):
+        is_text = self._nodes.is_of_bags(target) or not self._nodes.is_standard(target)
+        if target.tag == "UserDefinedOpKind" and is_text:
             return Lambda(location, names, Call(location, name, uid, names))
         symbol = _OPERATORS.get(name) or _LIBRARY.get(name.rpartition("!")[2] or name)
         if symbol is None:

@@ -34,6 +34,10 @@ from tlasql.read.module import Definition, Module
 _NEVER_LISTED = {"SUBSET", "Seq", "Nat", "Int"}
 GIVEN_ANEW = {"Nat", "Int", "Seq"}
 """What a model often makes finite: ``Nat <- SmallNat``."""
+_BAGS = {"SetToBag", "EmptyBag", "\\oplus", "\\ominus"}
+"""Operators whose value is a bag."""
+_OF_ANY = {"IsABag", "BagToSet"}
+"""Operators that TLC applies to any function."""
 MOST_STEPS = 64
 """How often an operator may apply itself to numbers that are written out."""
 
@@ -52,6 +56,7 @@ class Inliner:
         self._active: list[int] = []
         self._unwinding: list[int] = []
         self._steps = 0
+        self._in_bags = False
 
     def body(self, definition: Definition) -> Expr:
         """The body of a definition without calls, or of what takes its place; its parameters stay free."""
@@ -106,12 +111,9 @@ class Inliner:
                 return rebuild(expr, lambda part: self._inline(part, scope, taken))
 
     def _constant(self, name: str, location: Location, taken: frozenset[str]) -> Expr:
-        def placed(part: Expr) -> Expr:
-            return replace(rebuild(part, placed), location=location)
-
         given = self._constants[name]
         found = self._inline(given, _Scope({}), taken)
-        return replace(found, type=given.type) if isinstance(given, Call) else placed(found)
+        return replace(found, type=given.type) if isinstance(given, Call) else _placed(found, location)
 
     def _given_anew(self, expr: Op, scope: _Scope, taken: frozenset[str]) -> Expr:
         """``Nat`` or ``Seq(S)`` where the mapping has another set for it."""
@@ -129,12 +131,37 @@ class Inliner:
         definition = self._module.definition(expr.uid)
         values = {p.uid: value for p, value in zip(definition.parameters, passed, strict=True)}
         # what a LET defines may speak of the parameters around it: outer bindings stay
-        if definition.recursive:
+        if definition.of_bags and not self._in_bags:
+            inlined = self._of_bags(expr, values, scope, taken)
+        elif definition.recursive:
             inlined = self._unrolled(expr, values, scope, taken)
         else:
             inlined = self._inline(self._module.body(expr.uid), scope.binding(values), taken)
         shown = tuple(each for each in passed if not isinstance(each, _Closure))
         return replace(inlined, label=text(replace(expr, arguments=shown)))
+
+    def _of_bags(self, expr: Call, values: Mapping[int, Expr], scope: _Scope, taken: frozenset[str]) -> Expr:
+        """An operator on bags by its text, of bags alone: TLC's own says else of other functions."""
+        self._in_bags = True
+        try:
+            body = _placed(self._module.body(expr.uid), expr.location)
+            found = self._inline(body, scope.binding(values), taken)
+        finally:
+            self._in_bags = False
+        made = {name for name, each in self._names_of(expr) if isinstance(each, Call) and each.name in _BAGS}
+        for name, bag in self._names_of(replace(expr, arguments=tuple(values.values()))):
+            if name.startswith("B") and name not in made and expr.name.rpartition("!")[2] not in _OF_ANY:
+                element = Bound(expr.location, _free_name("e", taken), next(self._uids))
+                domain = Op(expr.location, "DOMAIN", (bag,))
+                some = Op(expr.location, ">", (Index(expr.location, bag, element), Literal(expr.location, 0)))
+                guard = Quantified(expr.location, "\\A", element, domain, some)
+                found = Op(expr.location, "CASE", (guard, found))
+        return found
+
+    def _names_of(self, expr: Call) -> list[tuple[str, Expr]]:
+        """The arguments by the names of the parameters."""
+        parameters = self._module.definition(expr.uid).parameters
+        return [(each.name, value) for each, value in zip(parameters, expr.arguments, strict=True)]
 
     def _value_at(self, read: Index, taken: frozenset[str]) -> Expr:
         r"""``[x \in S |-> e][k]`` is ``e`` of ``k`` where ``S`` is never listed: no other value matters."""
@@ -249,6 +276,11 @@ class Inliner:
         return self._inline(operator.operator.body, operator.scope.binding(names), taken)
 
 
+def _placed(expr: Expr, location: Location) -> Expr:
+    """The same at another place."""
+    return replace(rebuild(expr, lambda part: _placed(part, location)), location=location)
+
+
 class _TooManyStepsError(Exception):
     """An operator applies itself more often than anybody writes out, or to nothing that is written out."""
 
@@ -278,7 +310,8 @@ class _Closure(Expr):
 def _endless(body: Expr, applied: Call) -> TlaSqlError:
     again = (each.location for each in walk(body) if isinstance(each, Call) and each.uid == applied.uid)
     remedy = (
-        "write it with a quantifier, or as a sum, union, minimum or maximum over a set, sequence or range"
+        "write it with a quantifier, or as a sum, union, minimum or maximum over a set, sequence or range; "
+        f"or RECURSIVE with a number that ends it: {applied.name}(x, k) == IF k = 0 ..., {applied.name}(x, 8)"
     )
     message = f"{applied.name} is recursive: no finite formula says the same"
     return fail(next(again, applied.location), message, remedy)

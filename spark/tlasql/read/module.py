@@ -34,6 +34,7 @@ class Definition:
     """An operator definition; ``level`` is 0 constant, 1 state, 2 action, 3 temporal.
 
     ``always``: the definition is ``[]P`` or ``[][A]_v``; its level is that of ``P`` or ``[A]_v``.
+    ``of_bags``: it stands in the standard module of bags.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Definition:
     parameters: tuple[Bound, ...]
     recursive: bool = False
     always: bool = False
+    of_bags: bool = False
 
 
 class Module(Nodes):
@@ -143,6 +145,7 @@ class Module(Nodes):
             self.parameters(uid),
             node.find("recursive") is not None,
             always,
+            self.is_of_bags(node),
         )
 
     def _always_level(self, node: Xml) -> int | None:

@@ -13,6 +13,9 @@ STANDARD = frozenset(
     ("Naturals", "Integers", "Reals", "Sequences", "FiniteSets", "TLC", "Bags", "RealTime", "Randomization")
 )
 
+_NEVER_READ = frozenset(("BagUnion", "BagOfAll", "SubBag"))
+"""Of the standard module of bags: sets of bags, and operators as arguments."""
+
 
 class Nodes:
     """The nodes of a module and all that it extends, by the numbers that SANY gives them.
@@ -66,6 +69,11 @@ class Nodes:
     def is_standard(self, node: Xml) -> bool:
         """Whether a definition stands in a standard module."""
         return self.home(node) in STANDARD
+
+    def is_of_bags(self, node: Xml) -> bool:
+        """Whether it stands in the standard module of bags and is read by its text, as other modules are."""
+        name = text_of(node, "uniquename")
+        return self.home(node) == "Bags" and name.rpartition("!")[2] not in _NEVER_READ
 
     @staticmethod
     def home(node: Xml) -> str:

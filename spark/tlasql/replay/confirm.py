@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -220,6 +221,7 @@ def _claim(compiled: CompiledModule, definition: Compiled) -> str:
     if not definition.definition.always:
         return definition.claim
     models = _models(compiled)
+    numbers = itertools.count(1)
 
     def spelled(part: Expr) -> Expr:
         match rebuild(part, spelled):
@@ -227,6 +229,10 @@ def _claim(compiled: CompiledModule, definition: Compiled) -> str:
                 return Constant(at, models[name, kind])
             case Op(location=at, symbol=symbol, arguments=arguments) if symbol in _SPELLED:
                 return Call(at, _SPELLED[symbol], 0, arguments)
+            case Quantified(variable=variable, body=body) as other:
+                # SANY refuses a name that something further out, or the module, has already
+                own = replace(variable, name=f"trace_{variable.name}_{next(numbers)}")
+                return replace(other, variable=own, body=ir.substitute(body, variable, own))
             case other:
                 return other
 

@@ -43,7 +43,7 @@ def window(
     ``verdict``: its row, of which the first column of the scope, scope, witness, from_position and
     failed_conjunct are read.
     """
-    frame, names = _frame_of(definition, verdict), variables_of(definition)
+    frame, names = frame_of(definition, verdict), variables_of(definition)
     others = dict.fromkeys(names)  # not known: a verdict on one set of records says nothing of another
     if isinstance(frame, RecordFrame):
         found = _record_window(compiled, frame.records, verdict, run, dialect)
@@ -60,7 +60,7 @@ def window(
     return Window(states, [row["from_position"] for row in rows])
 
 
-def _frame_of(definition: Compiled, verdict: Mapping[str, Any]) -> Frame:
+def frame_of(definition: Compiled, verdict: Mapping[str, Any]) -> Frame:
     """The frame a verdict comes from: of several, the one with the conjunct that the verdict cites."""
     for frame in definition.frames:
         if verdict["failed_conjunct"] in map(cited, frame.conjuncts):

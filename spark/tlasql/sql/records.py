@@ -241,7 +241,8 @@ class _Records:
         for number, aggregate in enumerate(self._aggregates.values(), start=1):
             joined = f"quantified{self._suffix}_{number}"
             joins.append((joined, self._joined(aggregate, alias, joined)))
-            columns.append(tree.alias(tree.col("holds", joined), self._names.columns[aggregate.text]))
+            holds = self._compared(aggregate, joined) if aggregate.compares else tree.col("holds", joined)
+            columns.append(tree.alias(holds, self._names.columns[aggregate.text]))
             if aggregate.text in self._reasons:
                 columns.append(tree.alias(tree.col("reason", joined), self._reasons[aggregate.text]))
         found = exp.select(*columns).from_(tree.table(self._scan.table, qualifier))
@@ -260,9 +261,40 @@ class _Records:
             for each in self._group(aggregate)
         )
 
+    def _compared(self, aggregate: Aggregate, joined: str) -> exp.Expr:
+        """The quantifier's truth for one row, beside all members of its group."""
+        alias, member = self._scan.alias, f"{joined}_member"
+
+        def of_member(column: str) -> exp.Expr:
+            return self._dialect.field(tree.col(member), self._members(aggregate)[column])
+
+        columns = {leaf.text: of_member(leaf.column.name) for leaf in aggregate.leaves}
+        columns |= {leaf.text: tree.col(leaf.column.name, alias) for leaf in aggregate.outer}
+        if aggregate.identical is not None:
+            columns[aggregate.identical] = tree.all_of(
+                exp.EQ(this=of_member(each), expression=tree.col(each, alias))
+                for each in self._records.identity
+            )
+        test = value(aggregate.predicate, columns, self._dialect)
+        of_all = self._dialect.every if aggregate.universal else self._dialect.some
+        found = of_all(tree.col("members", joined), member, lambda _: test)
+        # while a member is missing, those that are there can decide it one way only
+        whole = tree.case(
+            [(tree.col("complete", joined), exp.true() if aggregate.universal else exp.false())]
+        )
+        return (tree.all_of if aggregate.universal else tree.any_of)([found, whole])
+
+    def _members(self, aggregate: Aggregate) -> Dict[str, str]:
+        """Column of the table -> the field that has it in each member of a group."""
+        read = [leaf.column.name for leaf in aggregate.leaves]
+        own = self._records.identity if aggregate.identical is not None else ()
+        return {column: f"m{n}" for n, column in enumerate(dict.fromkeys((*read, *own)), start=1)}
+
     def _aggregate(self, aggregate: Aggregate, as_name: str) -> Ctes:
         """The quantifier's truth for each group; unknown while an element is missing from it."""
         group = self._group(aggregate)
+        if aggregate.compares:
+            return self._gathered(aggregate, group, as_name)
         names = Names((*group, "predicate", "reason", "expected", "holds"))
         leaves = [(names.add(leaf.text), leaf) for leaf in aggregate.leaves]
         rows, judged, expected = (f"{as_name}_{each}" for each in ("rows", "judged", "expected"))
@@ -283,6 +315,45 @@ class _Records:
             (as_name, self._folded(aggregate, group, judged, expected)),
         ]
 
+    def _gathered(self, aggregate: Aggregate, group: list[str], as_name: str) -> Ctes:
+        """The members of each group in an array, and whether these are all."""
+        rows, expected = self._records.table.rsplit(".", 1)[-1], f"{as_name}_expected"
+        fields = [(field, tree.col(column, rows)) for column, field in self._members(aggregate).items()]
+        columns = [
+            tree.alias(self._dialect.collected(self._dialect.struct(fields)), "members"),
+            tree.alias(_whole(expected), "complete"),
+        ]
+        if aggregate.text in self._reasons:
+            read = [
+                (tree.col(each.column.name, rows), self._records.table, each.column.name)
+                for each in aggregate.leaves
+            ]
+            columns.append(tree.alias(exp.Min(this=tree.case(own_reasons(self._mapping, read))), "reason"))
+        return [
+            (expected, self._expected(aggregate)),
+            (as_name, self._by_group(aggregate, group, columns, (self._records.table, rows), expected)),
+        ]
+
+    def _by_group(
+        self,
+        aggregate: Aggregate,
+        group: list[str],
+        columns: list[exp.Expr],
+        rows: tuple[str, str],
+        expected: str,
+    ) -> exp.Select:
+        """``columns`` for each group of a table, with its alias, beside the number of rows to expect."""
+        table, alias = rows
+        keys = [tree.col(each, alias) for each in group]
+        shared = [self._mapping.scope[0], *(self._records.fields[each] for each in aggregate.equal)]
+        on = [exp.EQ(this=tree.col(each, alias), expression=tree.col(each, expected)) for each in shared]
+        return (
+            exp.select(*keys, *columns)
+            .from_(tree.table(table, None if table == alias else alias))
+            .join(tree.table(expected), on=tree.all_of(on), join_type="left")
+            .group_by(*(each.copy() for each in keys))
+        )
+
     def _expected(self, aggregate: Aggregate) -> exp.Select:
         universe = self._records.universe
         own = [tree.col(self._mapping.scope[0])]
@@ -296,25 +367,14 @@ class _Records:
 
     def _folded(self, aggregate: Aggregate, group: list[str], judged: str, expected: str) -> exp.Select:
         predicate = tree.col("predicate", judged)
-        complete = exp.EQ(
-            this=exp.Count(this=exp.Star()), expression=exp.Max(this=tree.col("expected", expected))
-        )
         known = _every(tree.is_known(predicate.copy()))
         decided, otherwise = (exp.false(), exp.true()) if aggregate.universal else (exp.true(), exp.false())
         decisive = tree.negation(predicate) if aggregate.universal else predicate
-        fold = tree.case([(_some(decisive), decided), (tree.all_of([complete, known]), otherwise)])
-        keys = [tree.col(each, judged) for each in group]
+        fold = tree.case([(_some(decisive), decided), (tree.all_of([_whole(expected), known]), otherwise)])
         columns = [tree.alias(fold, "holds")]
         if aggregate.text in self._reasons:
             columns.append(tree.alias(exp.Min(this=tree.col("reason", judged)), "reason"))
-        shared = [self._mapping.scope[0], *(self._records.fields[each] for each in aggregate.equal)]
-        on = [exp.EQ(this=tree.col(each, judged), expression=tree.col(each, expected)) for each in shared]
-        return (
-            exp.select(*keys, *columns)
-            .from_(tree.table(judged))
-            .join(tree.table(expected), on=tree.all_of(on), join_type="left")
-            .group_by(*(each.copy() for each in keys))
-        )
+        return self._by_group(aggregate, group, columns, (judged, judged), expected)
 
     def _weighed(self, judged: str) -> exp.Select:
         kept = dict.fromkeys(
@@ -463,6 +523,11 @@ class _Records:
         return self._dialect.cited(
             cited, lambda name: tree.col(name, None if name in joined else self._universe_name)
         )
+
+
+def _whole(expected: str) -> exp.Expr:
+    """Whether a group has all the rows that there are of it."""
+    return exp.EQ(this=exp.Count(this=exp.Star()), expression=exp.Max(this=tree.col("expected", expected)))
 
 
 def _unanimous(verdict: exp.Expr) -> exp.Expr:

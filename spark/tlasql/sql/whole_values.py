@@ -11,7 +11,7 @@ from collections.abc import Mapping as Dict
 from sqlglot import exp
 
 from tlasql.lang.types import Function, SetOf, Type
-from tlasql.mapping.model import INTERVAL, History, Home, Mapping, Whole
+from tlasql.mapping.model import INTERVAL, History, Home, Mapping, TupleOf, Whole
 from tlasql.plan.frames import StateFrame
 from tlasql.sql import tree
 from tlasql.sql.dialect import Dialect
@@ -175,12 +175,21 @@ class _Gathered:
         """Each stretch beside the rows of a home that are true in it: keys as ``key_1``..., ``element``."""
         spans, rows = self._name("covered"), "held"
         columns: list[exp.Expr] = [tree.col(each, spans) for each in self._key()]
-        columns += [tree.alias(tree.col(c, rows), f"key_{n}") for n, c in enumerate(home.key, start=1)]
+        columns += [tree.alias(self._key_of(c, rows), f"key_{n}") for n, c in enumerate(home.key, start=1)]
         if home.column is not None:
             columns.append(tree.alias(tree.col(home.column, rows), "element"))
         found = exp.select(*columns).from_(tree.table(spans))
         found = found.join(tree.table(home.table, rows), on=tree.all_of(self._within(spans, rows)))
         return self._add(f"rows_{name}", found)
+
+    def _key_of(self, given: str | TupleOf, rows: str) -> exp.Expr:
+        """An argument, not known where a part of it is not."""
+        if isinstance(given, str):
+            return tree.col(given, rows)
+        parts = [tree.col(each, rows) for each in given.columns]
+        whole = self._dialect.struct([(f"_{n}", each.copy()) for n, each in enumerate(parts, start=1)])
+        typed = exp.Cast(this=whole, to=self._dialect.data_type(given.type))
+        return tree.case([(tree.all_of(map(tree.is_known, parts)), typed)])
 
     def _fold(self, variable: History, rows: str) -> str:
         """From the innermost level outwards: a set of elements, then maps from the last key to the first."""

@@ -61,6 +61,14 @@ OldEpochsStay == \A m \in DOMAIN epoch \cap DOMAIN epoch' : epoch[m] > 2 => epoc
 \* @invariant("some_part_is_late", "critical", "request")
 SomePartIsLate == \A r \in requests : r.ok => \E s \in requests : s.id = r.id /\ s.epoch > 1
 
+\* Two records compared, each with each of its request.
+\* @invariant("parts_alike", "info", "request")
+PartsAlike == \A r, s \in requests : r.id = s.id => r = s
+
+\* The same where another one is asked for.
+\* @invariant("some_other_part_is_later", "info", "request")
+SomeOtherPartIsLater == \A r \in requests : r.ok => \E s \in requests : s.id = r.id /\ s # r /\ s.epoch >= r.epoch
+
 \* Of two sets of records, each has rows of its own; the records have one name.
 \* @invariant("both_are_early", "warning", "request")
 BothAreEarly == (\A r \in requests : r.ok => r.epoch < 3) /\ (\A r \in acks : r.ok => r.epoch < 2)

@@ -1,0 +1,165 @@
+-- generated from PartsAlike in tests/tlasql/fragment/Case.tla by `tlasql compile`; do not edit
+--
+-- PartsAlike == \A r, s \in requests : r.id = s.id => r = s
+WITH quantified_1_expected AS (
+  SELECT
+    cluster,
+    request_id,
+    COUNT(*) AS expected
+  FROM silver.requests
+  GROUP BY
+    cluster,
+    request_id
+), quantified_1 AS (
+  SELECT
+    request_states.cluster,
+    request_states.request_id,
+    request_states.candidate,
+    TRANSFORM(
+      COLLECT_LIST(
+        NAMED_STRUCT(
+          'v',
+          NAMED_STRUCT('m1', request_states.request_id, 'm2', request_states.epoch, 'm3', request_states.ok, 'm4', request_states.part_id)
+        )
+      ),
+      boxed_ -> boxed_.`v`
+    ) AS members,
+    COUNT(*) = MAX(quantified_1_expected.expected) AS complete
+  FROM silver.request_states AS request_states
+  LEFT JOIN quantified_1_expected
+    ON request_states.cluster = quantified_1_expected.cluster
+    AND request_states.request_id = quantified_1_expected.request_id
+  GROUP BY
+    request_states.cluster,
+    request_states.request_id,
+    request_states.candidate
+), frame AS (
+  SELECT
+    request_states.cluster,
+    request_states.group_id,
+    request_states.life,
+    request_states.part_id,
+    request_states.candidate,
+    request_states.from_position,
+    request_states.to_position,
+    request_states.from_time,
+    request_states.to_time,
+    FORALL(
+      quantified_1.members,
+      quantified_1_member -> quantified_1_member.`m4` = request_states.part_id
+      OR (
+        quantified_1_member.`m1` = request_states.request_id
+        AND quantified_1_member.`m2` = request_states.epoch
+        AND quantified_1_member.`m3` = request_states.ok
+      )
+    )
+    AND CASE WHEN quantified_1.complete THEN TRUE END AS `\A s \in requests : r.id = s.id => r = s`
+  FROM silver.request_states AS request_states
+  LEFT JOIN quantified_1
+    ON request_states.cluster = quantified_1.cluster
+    AND request_states.request_id = quantified_1.request_id
+    AND request_states.candidate = quantified_1.candidate
+), judged AS (
+  SELECT
+    *,
+    `\A s \in requests : r.id = s.id => r = s` AS c1
+  FROM frame
+), weighed AS (
+  SELECT
+    cluster,
+    group_id,
+    life,
+    part_id,
+    candidate,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    `\A s \in requests : r.id = s.id => r = s`,
+    c1 AS verdict,
+    TRUE AS exercised,
+    CASE WHEN NOT c1 THEN 'r = s' END AS failed_conjunct
+  FROM judged
+), agreed AS (
+  SELECT
+    cluster,
+    part_id,
+    MIN(from_position) AS from_position,
+    CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_position) END AS to_position,
+    MIN(from_time) AS from_time,
+    CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
+    COUNT(*) AS states,
+    MIN_BY(
+      NAMED_STRUCT(
+        'group_id',
+        group_id,
+        'life',
+        life,
+        'failed_conjunct',
+        failed_conjunct,
+        '\\A s \\in requests : r.id = s.id => r = s',
+        `\A s \in requests : r.id = s.id => r = s`
+      ),
+      candidate
+    ) AS first_state,
+    CASE
+      WHEN BOOL_AND(COALESCE(verdict, FALSE))
+      THEN TRUE
+      WHEN BOOL_AND(COALESCE(NOT verdict, FALSE))
+      THEN FALSE
+    END AS verdict,
+    BOOL_AND(exercised) AS exercised,
+    CASE WHEN BOOL_OR(verdict) AND BOOL_OR(NOT verdict) THEN 'several_states' END AS reason
+  FROM weighed
+  GROUP BY
+    cluster,
+    part_id
+)
+SELECT
+  cluster,
+  TO_JSON(
+    STRUCT(
+      COALESCE(agreed.first_state.`group_id`, requests.group_id) AS group_id,
+      agreed.first_state.`life` AS life
+    ),
+    MAP('ignoreNullFields', 'false')
+  ) AS scope,
+  CASE
+    WHEN NOT (
+      COALESCE(CASE WHEN agreed.states = requests.candidates THEN agreed.verdict END, FALSE)
+    )
+    THEN TO_JSON(STRUCT(part_id AS r), MAP('ignoreNullFields', 'false'))
+  END AS witness,
+  agreed.from_position,
+  agreed.to_position,
+  agreed.from_time,
+  agreed.to_time,
+  CASE WHEN agreed.states = requests.candidates THEN agreed.verdict END AS verdict,
+  COALESCE(agreed.exercised, FALSE) AS exercised,
+  CASE
+    WHEN agreed.states = requests.candidates
+    THEN CASE WHEN NOT agreed.verdict THEN agreed.first_state.`failed_conjunct` END
+  END AS failed_conjunct,
+  CASE
+    WHEN CASE WHEN agreed.states = requests.candidates THEN agreed.verdict END IS NULL
+    THEN COALESCE(CASE WHEN agreed.states = requests.candidates THEN agreed.reason END, 'not_known')
+  END AS reason,
+  CASE
+    WHEN NOT agreed.states IS NULL
+    AND NOT COALESCE(CASE WHEN agreed.states = requests.candidates THEN agreed.verdict END, FALSE)
+    THEN TO_JSON(
+      STRUCT(
+        agreed.first_state.`\A s \in requests : r.id = s.id => r = s` AS `\A s \in requests : r.id = s.id => r = s`
+      ),
+      MAP('ignoreNullFields', 'false')
+    )
+  END AS observed,
+  CASE
+    WHEN NOT (
+      COALESCE(CASE WHEN agreed.states = requests.candidates THEN agreed.verdict END, FALSE)
+    )
+    THEN TO_JSON(STRUCT(requests.request_id, requests.candidates), MAP('ignoreNullFields', 'false'))
+  END AS evidence
+FROM silver.requests AS requests
+FULL OUTER JOIN agreed
+  USING (cluster, part_id)
