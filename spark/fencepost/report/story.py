@@ -12,7 +12,16 @@ from fencepost.report.commands import command
 from fencepost.report.episodes import VERDICTS, Finding, Row, findings_of, verdicts_beginning
 from fencepost.report.on_call import Remedies, names_of, with_names
 from fencepost.report.unknown import reason_lines
-from fencepost.report.wording import indented, log_of, named, parsed, place
+from fencepost.report.wording import (
+    evidence_of,
+    indented,
+    log_of,
+    named,
+    parsed,
+    place,
+    values_of,
+    without_digests,
+)
 from fencepost.settings import Settings
 from fencepost.words import counted, printable, time_of
 
@@ -79,14 +88,14 @@ def _story(finding: Finding) -> list[str]:
     lines = ["What happened"]
     if finding.explanation is not None:
         lines += indented(finding.explanation.sentence, "  ", "  ")
-    if verdict["witness"]:
-        lines.append(f"  witness: {named(parsed(verdict['witness']), finding.names)}")
+    if witness := named(without_digests(parsed(verdict["witness"])), finding.names):
+        lines.append(f"  witness: {witness}")
     if finding.false_conjunct:
         lines.append(f"  false: {finding.false_conjunct}")
     if verdict["reason"]:
         lines.append("  unknown, because")
         lines += [f"  {line}" for line in reason_lines(verdict["reason"])]
-    values = parsed(verdict["observed"])
+    values = values_of(verdict["observed"])
     if values:
         width = max(map(len, values))
         lines += ["  with", *(f"    {name:<{width}} = {value}" for name, value in values.items())]
@@ -122,15 +131,8 @@ def _is_violated(finding: Finding) -> bool:
 
 
 def _evidence(finding: Finding) -> list[str]:
-    lines = [
-        "Evidence",
-        *(
-            f"  {name}: {value}"
-            for name, value in parsed(finding.verdict["evidence"]).items()
-            if value is not None
-        ),
-    ]
+    evidence = evidence_of(finding.verdict["evidence"])
+    lines = ["Evidence", *(f"  {name}: {value}" for name, value in evidence.items())]
     if finding.logged_at:
-        lines.append(f"  request log: {finding.logged_at}")
-    lines.append(f"  page: docs/invariants/{finding.verdict['invariant']}.md")
-    return lines
+        lines.append(f"  where: {finding.logged_at}")
+    return [*lines, "", f"  Background: docs/invariants/{finding.verdict['invariant']}.md"]
