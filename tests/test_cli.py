@@ -13,10 +13,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pytest
 
 from fencepost import cli
 from fencepost.completion import SHELLS
+from fencepost.output import WRITERS
 from fencepost.protocols.leader_epoch import report as leader_epochs
 from fencepost.reasons import REASONS
 
@@ -118,6 +120,15 @@ def test_nothing_is_created_by_looking(run_light: RunLight, tmp_path: Path) -> N
         assert done.returncode == 2
         assert "no audit yet. Run: fencepost audit" in done.stderr
     assert not lake.exists()
+
+
+def test_the_command_that_audits_first_can_be_copied(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "my cluster.toml"
+    config.write_text('[[clusters]]\nname = "c"\n[[clusters.brokers]]\nid = 1\n')
+    assert cli.main(["report", "--config", str(config)]) == 2
+    assert capsys.readouterr().err.endswith(f"Run: fencepost audit --config '{config}'\n")
 
 
 def test_audit_explain_and_sql(run: Run, troubled: Audited) -> None:
@@ -264,6 +275,14 @@ def test_output_that_nobody_reads_to_its_end_is_no_failure(troubled: Audited) ->
     assert (process.returncode, errors) == (141, b"")
 
 
+def test_an_alert_is_read_in_another_folder(troubled: Audited) -> None:
+    """Its commands name the configuration wherever they are typed."""
+    (alert,) = (troubled.lake / "alerts").glob("*.txt")
+    commands = re.findall(r"fencepost \w+ .*--config (\S+)", alert.read_text(encoding="utf-8"))
+    assert len(commands) > 3
+    assert set(commands) == {str(troubled.config)}
+
+
 def test_what_does_not_exist_is_bad_usage(run: Run, tmp_path: Path) -> None:
     unreadable = tmp_path / "fencepost.toml"
     unreadable.write_text("[[clusters]\n")
@@ -273,6 +292,57 @@ def test_what_does_not_exist_is_bad_usage(run: Run, tmp_path: Path) -> None:
     assert str(unreadable) in ended[1].stderr
     assert "is a folder. Name the file in it" in ended[2].stderr
     assert run("audit", "--no-such-option").returncode == 2
+
+
+@pytest.mark.parametrize("form", ["table", "csv"])
+def test_truth_values_are_those_of_sql(form: str) -> None:
+    out = io.StringIO()
+    WRITERS[form](pa.table({"a": [True], "b": [False], "c": [None]}), out)
+    assert "True" not in out.getvalue()
+    assert re.search(r"true[ ,]+false", out.getvalue())
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("adit", "invalid choice: 'adit' (choose from "),
+        ("adit", "). The nearest is audit."),
+        (
+            "report --formt json",
+            "fencepost report: error: unrecognized arguments: --formt json. The nearest is",
+        ),
+        ("report --al1=x", "The nearest is --all."),
+        ("report --format jsn", "The nearest is json."),
+        ("incidents --state onging", "The nearest is ongoing."),
+        ("plot --topics orders", "The nearest is --topic."),
+        ("pseudonym clint a", "The nearest is client."),
+        ("completion bsh", "The nearest is bash."),
+    ],
+)
+def test_what_is_misspelt_is_answered_with_the_nearest(
+    typed: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(typed.split())
+    assert said in capsys.readouterr().err
+
+
+def test_the_configuration_may_stand_before_the_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    absent = str(tmp_path / "absent.toml")
+    for typed in (["--config", absent, "report"], ["report", "--config", absent]):
+        assert cli.main(typed) == 2
+        assert f"{absent}: there is no such file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("typed", ["xyzzy", "report xyzzy", "report --xyzzy"])
+def test_what_is_near_to_nothing_is_refused_without_a_guess(
+    typed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(typed.split())
+    assert "nearest" not in capsys.readouterr().err
 
 
 def test_a_wrong_query_or_verdict_is_bad_usage(run_light: RunLight) -> None:

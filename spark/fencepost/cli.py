@@ -17,14 +17,14 @@ from contextlib import contextmanager
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 from fencepost import commands, extras
 from fencepost.completion import SHELLS, completion
 from fencepost.incidents import STATES
 from fencepost.output import WRITERS
 from fencepost.pseudonyms import NAMED
-from fencepost.settings import RunOn, Settings, load
+from fencepost.settings import RunOn, Settings, load, nearest
 from fencepost.words import printable
 
 BAD_USAGE, FAILED = 2, 70
@@ -41,6 +41,8 @@ EXIT_CODES = (
 
 _LONG = (commands.audit, commands.collect)
 """The commands that make garbage."""
+_ALERTING = (commands.audit, commands.alerts, commands.doctor)
+"""The commands that send alerts, or say what would become of them."""
 
 # Looked up by name when an error is raised, since only the commands that need these modules import them.
 _BAD_INPUT = (
@@ -81,7 +83,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if arguments.without_settings:
             return int(arguments.run(arguments))
-        settings = load(arguments.config)
+        settings = load(arguments.config, services=arguments.run in _ALERTING)
         with _without_garbage_collection(arguments.run not in _LONG):
             code = int(arguments.run(settings, arguments))
             sys.stdout.flush()
@@ -177,25 +179,44 @@ def _megabytes(text: str) -> int:
     return int(text) * 1_000_000
 
 
+class _Parser(argparse.ArgumentParser):
+    """Names what is nearest to a misspelt command, option or value. From Python 3.14 on ``suggest_on_error``
+    does so for commands and values.
+    """
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """As the class above. A command refuses itself what it does not know: it knows its own options."""
+        known, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            option = next((each for each in unknown if each.startswith("-")), "").partition("=")[0]
+            near = nearest(option, [name for each in self._actions for name in each.option_strings])
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{near and '.' + near}")
+        return known, unknown
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            near = nearest(str(value), map(str, action.choices or ()))
+            raise argparse.ArgumentError(action, f"{error.message}{near and '.' + near}") from None
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="fencepost",
         description="Audits Kafka's epochs and fencing from its own logs.",
         epilog=EXIT_CODES,
     )
     parser.add_argument("--version", action="version", version=f"fencepost {version('fencepost')}")
+    _add_config(parser, None)
     parsers = parser.add_subparsers(required=True, metavar="COMMAND")
 
     def command(
         name: str, run: Callable[[Settings, argparse.Namespace], int], words: str
     ) -> argparse.ArgumentParser:
         added = parsers.add_parser(name, help=words, description=words)
-        added.add_argument(
-            "--config",
-            type=Path,
-            metavar="FILE",
-            help="the configuration (default: $FENCEPOST_CONFIG, else ./fencepost.toml)",
-        )
+        # what stands before the command stays
+        _add_config(added, argparse.SUPPRESS)
         added.set_defaults(run=run, without_settings=False)
         return added
 
@@ -285,23 +306,7 @@ def _parser() -> argparse.ArgumentParser:
     plot = command(
         "plot", commands.plot, "draw the history of a group, a producer, a topic or an application"
     )
-    entity = plot.add_mutually_exclusive_group(required=True)
-    for plot_of_protocol in commands.plots():
-        if plot_of_protocol.option is None:
-            entity.add_argument(
-                "name", metavar=plot_of_protocol.metavar, nargs="?", help=plot_of_protocol.words
-            )
-        else:
-            entity.add_argument(
-                plot_of_protocol.option, metavar=plot_of_protocol.metavar, help=plot_of_protocol.words
-            )
-    plot.add_argument("--cluster", metavar="NAME", help="where several clusters have this name")
-    for option, name, verb in (("--from", "start", "begins"), ("--to", "end", "ends")):
-        words = f"when the picture {verb}: ISO 8601, in UTC unless it has an offset"
-        plot.add_argument(option, dest=name, type=_moment, metavar="TIME", help=words)
-    plot.add_argument(
-        "--out", type=Path, metavar="FILE", help="the picture, .svg or .png (default: <name>-epochs.svg)"
-    )
+    _add_plot(plot)
     sql = command(
         "sql", commands.sql, "query the lake in Spark's SQL (schemas bronze, silver, verdicts, marts)"
     )
@@ -324,7 +329,38 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_init(parsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_plot(plot: argparse.ArgumentParser) -> None:
+    """What a picture is of, and which one."""
+    entity = plot.add_mutually_exclusive_group(required=True)
+    for plot_of_protocol in commands.plots():
+        if plot_of_protocol.option is None:
+            entity.add_argument(
+                "name", metavar=plot_of_protocol.metavar, nargs="?", help=plot_of_protocol.words
+            )
+        else:
+            entity.add_argument(
+                plot_of_protocol.option, metavar=plot_of_protocol.metavar, help=plot_of_protocol.words
+            )
+    plot.add_argument("--cluster", metavar="NAME", help="where several clusters have this name")
+    for option, name, verb in (("--from", "start", "begins"), ("--to", "end", "ends")):
+        words = f"when the picture {verb}: ISO 8601, in UTC unless it has an offset"
+        plot.add_argument(option, dest=name, type=_moment, metavar="TIME", help=words)
+    plot.add_argument(
+        "--out", type=Path, metavar="FILE", help="the picture, .svg or .png (default: <name>-epochs.svg)"
+    )
+
+
+def _add_config(parser: argparse.ArgumentParser, default: str | None) -> None:
+    parser.add_argument(
+        "--config",
+        type=Path,
+        metavar="FILE",
+        default=default,
+        help="the configuration (default: $FENCEPOST_CONFIG, else ./fencepost.toml)",
+    )
+
+
+def _add_init(parsers: argparse._SubParsersAction[_Parser]) -> None:
     words = (
         "write a first configuration, by looking at a broker's directories and its server.properties; it has "
         "comments on what is missing"
@@ -348,9 +384,7 @@ def _add_init(parsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     init.set_defaults(run=commands.init, config=None, without_settings=True)
 
 
-def _add_completion(
-    parsers: argparse._SubParsersAction[argparse.ArgumentParser], parser: argparse.ArgumentParser
-) -> None:
+def _add_completion(parsers: argparse._SubParsersAction[_Parser], parser: argparse.ArgumentParser) -> None:
     words = "print the script with which a shell completes this command line"
     added = parsers.add_parser("completion", help=words, description=words)
     added.add_argument("shell", choices=SHELLS)

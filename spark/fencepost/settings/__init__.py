@@ -5,12 +5,11 @@ Relative paths and globs are relative to the folder of the file. Every mistake i
 """
 
 from fencepost.settings.file import CONFIG_ENV, LAKE_ENV, config_path, load, readable_alerts
-from fencepost.settings.mistakes import SettingsError
+from fencepost.settings.mistakes import SettingsError, nearest
 from fencepost.settings.model import (
     ALERTS_ON,
     DEFAULT_SPARK,
     SEVERITIES,
-    SQLITE,
     Broker,
     Client,
     Cluster,
@@ -22,6 +21,7 @@ from fencepost.settings.model import (
     Waiver,
     sqlite_file,
 )
+from fencepost.settings.values import SQLITE
 
 __all__ = [
     "ALERTS_ON",
@@ -42,6 +42,7 @@ __all__ = [
     "Waiver",
     "config_path",
     "load",
+    "nearest",
     "readable_alerts",
     "sqlite_file",
 ]
