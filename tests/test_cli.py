@@ -13,10 +13,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pytest
 
 from fencepost import cli
 from fencepost.completion import SHELLS
+from fencepost.output import WRITERS
 from fencepost.protocols.leader_epoch import report as leader_epochs
 from fencepost.reasons import REASONS
 
@@ -120,6 +122,15 @@ def test_nothing_is_created_by_looking(run_light: RunLight, tmp_path: Path) -> N
     assert not lake.exists()
 
 
+def test_the_command_that_audits_first_can_be_copied(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "my cluster.toml"
+    config.write_text('[[clusters]]\nname = "c"\n[[clusters.brokers]]\nid = 1\n')
+    assert cli.main(["report", "--config", str(config)]) == 2
+    assert capsys.readouterr().err.endswith(f"Run: fencepost audit --config '{config}'\n")
+
+
 def test_audit_explain_and_sql(run: Run, troubled: Audited) -> None:
     audited = troubled.said
     assert audited.returncode == 1, audited.stderr
@@ -138,7 +149,8 @@ def test_audit_explain_and_sql(run: Run, troubled: Audited) -> None:
     assert "TLC confirms it: NoZombieAccepted is violated" in told.stdout
     assert "Zombie(c) => ~c.accepted" in told.stdout
     assert re.search(r"^    c\.accepted +(?:= TRUE)$", told.stdout, re.MULTILINE), told.stdout
-    assert re.search(r"[0-9a-f]{64}", told.stdout) is None  # the digest that names a record says nothing
+    # to who reads the story the digest that names a record says nothing
+    assert re.search(r"[0-9a-f]{64}", told.stdout.partition("\nEvidence")[0]) is None
     assert "kafka-request.log" in told.stdout
 
     names = list(csv.reader(io.StringIO(run("sql", "SELECT 1 AS a, 'x,y' AS b", "--format", "csv").stdout)))
@@ -266,6 +278,14 @@ def test_output_that_nobody_reads_to_its_end_is_no_failure(troubled: Audited) ->
     assert (process.returncode, errors) == (141, b"")
 
 
+def test_an_alert_is_read_in_another_folder(troubled: Audited) -> None:
+    """Its commands name the configuration wherever they are typed."""
+    (alert,) = (troubled.lake / "alerts").glob("*.txt")
+    commands = re.findall(r"fencepost \w+ .*--config (\S+)", alert.read_text(encoding="utf-8"))
+    assert len(commands) > 3
+    assert set(commands) == {str(troubled.config)}
+
+
 def test_what_does_not_exist_is_bad_usage(run: Run, tmp_path: Path) -> None:
     unreadable = tmp_path / "fencepost.toml"
     unreadable.write_text("[[clusters]\n")
@@ -284,7 +304,8 @@ def test_what_does_not_exist_is_bad_usage(run: Run, tmp_path: Path) -> None:
         (["Report"], "Did you mean report?"),
         (["zzz"], "fencepost --help says more."),
         ([], "required: COMMAND. fencepost --help says more."),
-        (["--config", "x", "report"], "Options stand behind it."),
+        (["--formt", "json", "report"], "Options stand behind it."),
+        (["--config", "x", "adit"], "Did you mean audit?"),
         (
             ["report", "--formt", "json"],
             "unrecognized arguments: --formt json. Did you mean --format by --formt?",
@@ -292,6 +313,10 @@ def test_what_does_not_exist_is_bad_usage(run: Run, tmp_path: Path) -> None:
         (["audit", "--run-on", "sprk"], "Did you mean spark?"),
         (["collect", "--evry=9"], "Did you mean --every by --evry?"),
         (["plot", "--topc", "x"], "Did you mean --topic by --topc?"),
+        (["report", "--al1=x"], "Did you mean --all by --al1?"),
+        (["incidents", "--state", "onging"], "Did you mean ongoing?"),
+        (["pseudonym", "clint", "a"], "Did you mean client?"),
+        (["completion", "bsh"], "Did you mean bash?"),
         (["explain"], "fencepost explain --help says more."),
     ],
 )
@@ -304,6 +329,32 @@ def test_a_misspelt_word_is_answered_with_the_nearest(
     said = capsys.readouterr().err
     assert says in said
     assert len(said.splitlines()) < 10
+
+
+@pytest.mark.parametrize("form", ["table", "csv"])
+def test_truth_values_are_those_of_sql(form: str) -> None:
+    out = io.StringIO()
+    WRITERS[form](pa.table({"a": [True], "b": [False], "c": [None]}), out)
+    assert "True" not in out.getvalue()
+    assert re.search(r"true[ ,]+false", out.getvalue())
+
+
+def test_the_configuration_may_stand_before_the_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    absent = str(tmp_path / "absent.toml")
+    for typed in (["--config", absent, "report"], ["report", "--config", absent]):
+        assert cli.main(typed) == 2
+        assert f"{absent}: there is no such file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("typed", ["xyzzy", "report xyzzy", "report --xyzzy"])
+def test_what_is_near_to_nothing_is_refused_without_a_guess(
+    typed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(typed.split())
+    assert "Did you mean" not in capsys.readouterr().err
 
 
 def test_a_wrong_query_or_verdict_is_bad_usage(run_light: RunLight) -> None:

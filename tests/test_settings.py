@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from fencepost import settings
+from fencepost import cli, settings
 from fencepost.settings import SettingsError
 
 GOOD = """
@@ -188,6 +190,32 @@ def test_services_that_apprise_knows_are_taken(tmp_path: Path, begin: str) -> No
     assert hook.url == f"{begin}://${{TOKEN}}/a"
 
 
+def test_services_are_compared_with_apprise_only_where_an_alert_may_be_sent(tmp_path: Path) -> None:
+    """Its list takes a third of a CPU second, and a query sends nothing."""
+    config = write(tmp_path, f"{CLUSTER}{HOOK}url = 'slak://${{SLACK}}/#kafka'\n")
+    code = (
+        "import sys; from pathlib import Path; from fencepost import settings\n"
+        "(alert,) = settings.load(Path(sys.argv[1]), services=False).alerts\n"
+        "(same,) = settings.readable_alerts(Path(sys.argv[1]))\n"
+        "print(alert.url, same == alert, 'apprise' in sys.modules)"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", code, str(config)], capture_output=True, text=True, check=True
+    )
+    assert said.stdout.strip() == "slak://${SLACK}/#kafka True False"
+    with pytest.raises(SettingsError, match="The nearest is slack"):
+        settings.load(config)
+
+
+@pytest.mark.parametrize(("typed", "checks"), [("report", False), ("doctor", True), ("alerts", True)])
+def test_a_command_that_sends_nothing_asks_nothing_of_apprise(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], typed: str, checks: bool
+) -> None:
+    config = write(tmp_path, f"{CLUSTER}{HOOK}url = 'slak://${{SLACK}}/#kafka'\n")
+    cli.main([typed, "--config", str(config)])
+    assert ("begins with no service that Apprise knows" in capsys.readouterr().err) == checks
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -224,6 +252,7 @@ def test_services_that_apprise_knows_are_taken(tmp_path: Path, begin: str) -> No
             HOOK + "webhook = 'http://x'\non = ['news']",
             "alerts[0].on: must be a list of new, worse, over, fai",
         ),
+        (HOOK + "webhook = 'http://x'\non = []", "alerts[0].on: must be a list of new, worse, over, failed,"),
         (
             HOOK + "webhook = 'http://x'\nclusters = ['d']",
             "alerts[0].clusters: 'd' is not the name of a conf",
@@ -278,9 +307,31 @@ def test_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("a = [", "is not valid TOML"),
         (CLUSTER.replace("id = 1", "id = -1"), "clusters[0].brokers[0].id: must not be negative, it is -1"),
         (CLUSTER + "[gate]\nnot_judged = true", "gate.not_judged: must be fail or pass, not true."),
-        (CLUSTER + "[lake]\nwarehouse = '${LAKE}/w'", "lake.warehouse: '${LAKE}/w' has ${...}, and a path"),
-        (CLUSTER + "log_dirs = ['${DATA}']", "clusters[0].brokers[0].log_dirs: '${DATA}' has ${...}, and a"),
-        (CLUSTER + "[metrics]\nfile = '${DATA}'", "metrics.file: '${DATA}' has ${...}, and a path has no"),
+        (
+            CLUSTER + "[lake]\nwarehouse = '${LAKE}/w'",
+            "lake.warehouse: '${LAKE}/w' has a variable of the env",
+        ),
+        (
+            CLUSTER + "log_dirs = ['${DATA}']",
+            "clusters[0].brokers[0].log_dirs: '${DATA}' has a variable of the",
+        ),
+        (CLUSTER + "[metrics]\nfile = '${DATA}'", "metrics.file: '${DATA}' has a variable of the env"),
+        (CLUSTER + "log_dirs = ['$HOME/data']", "log_dirs: '$HOME/data' has a variable of the environment"),
+        (CLUSTER + "log_dirs = ['~nobody-here/x']", "begins with '~nobody-here', and there is no such user."),
+        (
+            CLUSTER + "[lake]\ncatalog = 'sqlite:///~nobody-here/c.db'",
+            "lake.catalog: 'sqlite:///~nobody-here/c.db' begins with '~nobody-here', and there is no such",
+        ),
+        (CLUSTER + "log_dirs = [' ']", "clusters[0].brokers[0].log_dirs: must not be empty."),
+        (CLUSTER + "[lake]\nwarehouse = ''", "lake.warehouse: must not be empty."),
+        (CLUSTER + "[report]\nfolder = ''", "report.folder: must not be empty."),
+        (CLUSTER + "[metrics]\nfile = ''", "metrics.file: must not be empty."),
+        (CLUSTER + "timezone = 'Europe/Berln'", "The nearest is Europe/Berlin."),
+        (CLUSTER + "[audit]\nwindow = true", "audit.window: true is not a length of time"),
+        (
+            CLUSTER + "[[waivers]]\nreason = 'x'\ntopic = 't'\nexpires = 2026-01-31T00:00:00",
+            "waivers[0].expires: must be a date such as 2026-01-31, without a time, not 2026-01-31T00:00:00.",
+        ),
         (CLUSTER + "[lakes]", "lakes: is not known here. Use one of"),
         (CLUSTER + "[lakes]", "The nearest is lake."),
         (CLUSTER + "kafka_versoin = '4.2.1'", "The nearest is kafka_version."),
@@ -408,6 +459,13 @@ def test_a_misspelt_table_is_named_and_not_printed(tmp_path: Path, brokers: str)
     assert "The nearest is clusters." in said
     assert "secret" not in said
     assert "no cluster is configured" not in said
+
+
+def test_what_a_misspelt_key_would_have_told_is_no_second_mistake(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError) as error:
+        settings.load(write(tmp_path, CLUSTER + "[audit]\nwindwo = '30d'\nkeep_evidence = '90d'\n"))
+    (line,) = str(error.value).splitlines()
+    assert line.endswith("The nearest is window.")
 
 
 def test_every_mistake_is_told_at_once(tmp_path: Path) -> None:

@@ -162,7 +162,8 @@ def test_the_page_of_an_incident_has_its_whole_story(written: Path, troubled: Au
         "Perhaps a known issue: ",
         "On call",
         f"--config {troubled.config}",
-        "kafka-consumer-groups.sh --bootstrap-server <broker> --describe --members --verbose --group zombie",
+        "kafka-consumer-groups.sh --bootstrap-server BROKER:9092 --describe --members",
+        "--verbose --group zombie",
     ):
         assert needed in words
     owner = re.search(r"while member (\S+) owned it", words)

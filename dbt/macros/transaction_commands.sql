@@ -13,7 +13,7 @@
 {#- Ends the transaction that begins at an offset of a partition. -#}
 {% macro abort_command(topic, partition, first_offset) -%}
     concat(
-        'kafka-transactions.sh --bootstrap-server <broker> abort',
+        'kafka-transactions.sh --bootstrap-server BROKER:9092 abort',
         {{ of_partition(topic, partition) }},
         ' --start-offset ',
         {{ first_offset }}
@@ -23,7 +23,7 @@
 {#- Shows the records from one offset to another one, committed or not. -#}
 {% macro copy_command(topic, partition, first_offset, last_offset) -%}
     concat(
-        'kafka-console-consumer.sh --bootstrap-server <broker> --isolation-level read_uncommitted',
+        'kafka-console-consumer.sh --bootstrap-server BROKER:9092 --isolation-level read_uncommitted',
         {{ of_partition(topic, partition) }},
         ' --offset ',
         {{ first_offset }},
@@ -35,7 +35,7 @@
 {#- Tells what its coordinator has of a transactional id. -#}
 {% macro describe_command(transactional_id) -%}
     concat(
-        'kafka-transactions.sh --bootstrap-server <broker> describe --transactional-id',
+        'kafka-transactions.sh --bootstrap-server BROKER:9092 describe --transactional-id',
         if({{ transactional_id }} like '-%', '=', ' '),
         {{ shell_word(transactional_id) }}
     )

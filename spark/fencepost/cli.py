@@ -42,6 +42,8 @@ EXIT_CODES = (
 
 _LONG = (commands.audit, commands.collect)
 """The commands that make garbage."""
+_ALERTING = (commands.audit, commands.alerts, commands.doctor)
+"""The commands that send alerts, or say what would become of them."""
 
 # Looked up by name when an error is raised, since only the commands that need these modules import them.
 _BAD_INPUT = (
@@ -82,7 +84,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if arguments.without_settings:
             return int(arguments.run(arguments))
-        settings = load(arguments.config)
+        settings = load(arguments.config, services=arguments.run in _ALERTING)
         with _without_garbage_collection(arguments.run not in _LONG):
             code = int(arguments.run(settings, arguments))
             sys.stdout.flush()
@@ -185,18 +187,15 @@ def _parser() -> Parser:
         epilog=EXIT_CODES,
     )
     parser.add_argument("--version", action="version", version=f"fencepost {version('fencepost')}")
+    _add_config(parser, None)
     parsers = parser.add_subparsers(required=True, metavar="COMMAND")
 
     def command(
         name: str, run: Callable[[Settings, argparse.Namespace], int], words: str
     ) -> argparse.ArgumentParser:
         added = parsers.add_parser(name, help=words, description=words)
-        added.add_argument(
-            "--config",
-            type=Path,
-            metavar="FILE",
-            help="the configuration (default: $FENCEPOST_CONFIG, else ./fencepost.toml)",
-        )
+        # what stands before the command stays
+        _add_config(added, argparse.SUPPRESS)
         added.set_defaults(run=run, without_settings=False)
         return added
 
@@ -286,23 +285,7 @@ def _parser() -> Parser:
     plot = command(
         "plot", commands.plot, "draw the history of a group, a producer, a topic or an application"
     )
-    entity = plot.add_mutually_exclusive_group(required=True)
-    for plot_of_protocol in commands.plots():
-        if plot_of_protocol.option is None:
-            entity.add_argument(
-                "name", metavar=plot_of_protocol.metavar, nargs="?", help=plot_of_protocol.words
-            )
-        else:
-            entity.add_argument(
-                plot_of_protocol.option, metavar=plot_of_protocol.metavar, help=plot_of_protocol.words
-            )
-    plot.add_argument("--cluster", metavar="NAME", help="where several clusters have this name")
-    for option, name, verb in (("--from", "start", "begins"), ("--to", "end", "ends")):
-        words = f"when the picture {verb}: ISO 8601, in UTC unless it has an offset"
-        plot.add_argument(option, dest=name, type=_moment, metavar="TIME", help=words)
-    plot.add_argument(
-        "--out", type=Path, metavar="FILE", help="the picture, .svg or .png (default: <name>-epochs.svg)"
-    )
+    _add_plot(plot)
     sql = command(
         "sql", commands.sql, "query the lake in Spark's SQL (schemas bronze, silver, verdicts, marts)"
     )
@@ -323,6 +306,37 @@ def _parser() -> Parser:
         _add_format(added)
     _add_completion(parsers, parser)
     return parser
+
+
+def _add_plot(plot: argparse.ArgumentParser) -> None:
+    """What a picture is of, and which one."""
+    entity = plot.add_mutually_exclusive_group(required=True)
+    for plot_of_protocol in commands.plots():
+        if plot_of_protocol.option is None:
+            entity.add_argument(
+                "name", metavar=plot_of_protocol.metavar, nargs="?", help=plot_of_protocol.words
+            )
+        else:
+            entity.add_argument(
+                plot_of_protocol.option, metavar=plot_of_protocol.metavar, help=plot_of_protocol.words
+            )
+    plot.add_argument("--cluster", metavar="NAME", help="where several clusters have this name")
+    for option, name, verb in (("--from", "start", "begins"), ("--to", "end", "ends")):
+        words = f"when the picture {verb}: ISO 8601, in UTC unless it has an offset"
+        plot.add_argument(option, dest=name, type=_moment, metavar="TIME", help=words)
+    plot.add_argument(
+        "--out", type=Path, metavar="FILE", help="the picture, .svg or .png (default: <name>-epochs.svg)"
+    )
+
+
+def _add_config(parser: argparse.ArgumentParser, default: str | None) -> None:
+    parser.add_argument(
+        "--config",
+        type=Path,
+        metavar="FILE",
+        default=default,
+        help="the configuration (default: $FENCEPOST_CONFIG, else ./fencepost.toml)",
+    )
 
 
 def _add_init(parsers: argparse._SubParsersAction[Parser]) -> None:

@@ -388,7 +388,11 @@ def _require_catalog(settings: Settings) -> None:
 
 def _no_audit(settings: Settings) -> UsageError:
     where = settings.lake.warehouse or settings.lake.catalog
-    return UsageError(f"{where}: no audit yet. Run: fencepost audit --config {settings.path}")
+    return UsageError(f"{where}: no audit yet. Run: {_to_audit(settings)}")
+
+
+def _to_audit(settings: Settings) -> str:
+    return shell.line("fencepost", "audit", "--config", str(settings.path))
 
 
 @contextmanager
@@ -402,5 +406,5 @@ def _reading_marts(settings: Settings) -> Iterator[Reader]:
         except QueryError as error:
             raise LakeError(
                 "Another release audited this lake, and its marts lack what this command asks for. "
-                f"Run: fencepost audit --config {settings.path}"
+                f"Run: {_to_audit(settings)}"
             ) from error

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from fencepost.conditions import Condition
 from fencepost.reading import Reader, rows
 from fencepost.settings import SEVERITIES
 
@@ -19,11 +20,11 @@ Incident = Mapping[str, Any]
 """A row of INCIDENTS."""
 
 
-def incidents(reader: Reader, clusters: Collection[str]) -> list[Incident]:
+def incidents(reader: Reader, clusters: Collection[str], where: Condition | None = None) -> list[Incident]:
     """The incidents of these clusters, the most important first: by state, severity, and when they were last
-    seen.
+    seen. ``where`` chooses some.
     """
-    of_clusters = (row for row in rows(reader.scan(INCIDENTS)) if row["cluster"] in clusters)
+    of_clusters = (row for row in rows(reader.scan(INCIDENTS, where=where)) if row["cluster"] in clusters)
     newest_first = sorted(of_clusters, key=lambda row: _order_of_time(row["last_seen"]), reverse=True)
     return sorted(newest_first, key=_importance)
 

@@ -51,10 +51,10 @@ def _rows(table: pa.Table) -> Iterator[tuple[Any, ...]]:
 
 
 def _cell(value: Any) -> str:
-    """A value as one cell of text: null is empty, nested values are JSON."""
+    """A value as one cell of text: null is empty, true, false and nested values are JSON."""
     if value is None:
         return ""
-    if isinstance(value, (dict, list)):
+    if isinstance(value, (bool, dict, list)):
         return json.dumps(value, default=_plain, ensure_ascii=False)
     return str(value) if isinstance(value, (str, int, float, Decimal)) else str(_plain(value))
 

@@ -231,7 +231,7 @@ def run_step(name: str, config: str | None = None, run_id: str | None = None) ->
     Returns its summary as plain values. Waits while another run writes to the lake. Raises what the step
     raises, and LockError. A closed gate is a result here, as in ``audit``.
     """
-    settings = load(Path(config) if config else None)
+    settings = load(Path(config) if config else None, services=name == _FIRST)
     settings = dataclasses.replace(settings, run_on=settings.run_on or "spark")
     # two lines for each table that it opens
     logging.getLogger("pyiceberg").setLevel(logging.WARNING)
@@ -251,7 +251,8 @@ def maintain(settings: Settings) -> MaintenanceSummary:
 
 def run_maintenance(config: str | None = None) -> Summary:
     """``maintain``, for a scheduler; ``config``: the path of the configuration. Raises SettingsError, too."""
-    return dataclasses.asdict(maintain(load(Path(config) if config else None)))
+    settings = load(Path(config) if config else None, services=False)
+    return dataclasses.asdict(maintain(settings))
 
 
 def report_failure(step: str, error: BaseException | None, config: str | None, run_id: str) -> None:
@@ -336,6 +337,8 @@ STEPS: dict[str, Callable[[Run], Summary]] = {
     "marts": _marts,
     "report": _report,
 }
+_FIRST = next(iter(STEPS))
+"""The step that tells of every mistake in the configuration before there is any work."""
 
 
 def _in_words(summary: Summary) -> str:

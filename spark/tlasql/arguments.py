@@ -29,7 +29,7 @@ class Parser(argparse.ArgumentParser):
         if chosen is not None:
             near = _nearest(chosen[1], re.findall(r"'([^']*)'", chosen[2]))
             meant = f"Did you mean {near}?" if near else ""
-            if message.startswith("argument COMMAND") and self._given[0].startswith("-"):
+            if not near and message.startswith("argument COMMAND") and self._given[0].startswith("-"):
                 meant = "Options stand behind it."
         else:
             meant = " ".join(self._misspelt())

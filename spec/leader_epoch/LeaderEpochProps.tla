@@ -92,9 +92,9 @@ OlderThanCached(a) ==
 \* consumer keep what listTopics() and partitionsFor() told it, and their requests look like others.
 \*
 \* On call: a client that goes back may find its offset out of range and reset it: look at its next fetches in the
-\* report. The broker that answered is behind: `kafka-metadata-quorum.sh --bootstrap-server ... describe --replication`
-\* shows its lag; restart it, or take it out of the clients' bootstrap servers. If the topic was deleted and created
-\* again at that time, wait in future until every broker has applied the deletion.
+\* report. The broker that answered is behind: `kafka-metadata-quorum.sh --bootstrap-server BROKER:9092 describe
+\* --replication` shows its lag; restart it, or take it out of the clients' bootstrap servers. If the topic was
+\* deleted and created again at that time, wait in future until every broker has applied the deletion.
 \* @violated("a client went back to older metadata")
 \* @invariant("no_older_metadata_accepted", "warning", "answer")
 NoOlderMetadataAccepted == \A a \in metadataAnswers : OlderThanCached(a) => ~a.accepted
@@ -112,9 +112,10 @@ NoOlderMetadataAccepted == \A a \in metadataAnswers : OlderThanCached(a) => ~a.a
 \* Of a commit by name it is known which incarnation its offset is of only where the client read up to there before, or
 \* where the name never had another topic.
 \*
-\* On call: the offset points into another log. `kafka-consumer-groups.sh --bootstrap-server ... --describe --group G`
-\* shows the live end; reset the group for this topic (`--reset-offsets --to-earliest` or `--to-datetime`) while it is
-\* stopped. How many records are skipped or read again is in the orphaned offsets of the report.
+\* On call: the offset points into another log. `kafka-consumer-groups.sh --bootstrap-server BROKER:9092 --describe
+\* --group G` shows the live end; reset the group for this topic while it is stopped (`kafka-consumer-groups.sh
+\* --bootstrap-server BROKER:9092 --group G --reset-offsets --topic T --to-earliest --execute`, or with
+\* --to-datetime). How many records are skipped or read again is in the orphaned offsets of the report.
 \* @decision("commit_incarnation", "committedOffsets")
 CommitIncarnation(c) ==
     IF c.leaderEpoch = -1 \/ c.offsetPartitionEpoch = -1 THEN "NONE"
@@ -155,9 +156,9 @@ CommittedLeaderEpochBound ==
 \* (MCLeaderEpoch_coordinator_behind). Commits by name up to 4.2 have no id and are not judged. That the id is the live
 \* one does not show that the offset is: commit_incarnation does.
 \*
-\* On call: the offset is an orphan. An OffsetFetch by id is not given it, one by name gets it for the new topic, until
-\* offsets.retention.minutes has passed. Delete it (`kafka-consumer-groups.sh --bootstrap-server ... --delete-offsets
-\* --group G --topic T`) while the group is stopped, and see why the coordinator's broker was behind.
+\* On call: the offset is an orphan. An OffsetFetch by id is not given it, one by name gets it for the new topic,
+\* until offsets.retention.minutes has passed. Delete it (`kafka-consumer-groups.sh --bootstrap-server BROKER:9092
+\* --delete-offsets --group G --topic T`) while the group is stopped, and see why the coordinator's broker was behind.
 \* @violated("an offset was stored for a topic that had been deleted")
 \* @invariant("commit_to_live_incarnation", "critical", "commit")
 CommitToLiveIncarnation ==
@@ -219,10 +220,10 @@ ShippedFetchRule(f) ==
 \* (MCLeaderEpoch_shipped_4_3_skips). Offset 0, an answer that reports a divergence and one with an error are no
 \* reading. Where an offset came from elsewhere it is unknown, unless the name never had another topic.
 \*
-\* On call: this consumer has not read the records of the live topic from its log start to fetch_offset. Stop the group
-\* and reset it for this topic (`kafka-consumer-groups.sh --reset-offsets --to-earliest`); it then reads again what is
-\* behind fetch_offset. When a topic has to be created again, stop its consumers and delete their offsets first, or give
-\* the new topic another name.
+\* On call: this consumer has not read the records of the live topic from its log start to fetch_offset. Stop the
+\* group and reset it for this topic (`kafka-consumer-groups.sh --bootstrap-server BROKER:9092 --group G
+\* --reset-offsets --topic T --to-earliest --execute`); it then reads again what is behind fetch_offset. When a topic
+\* has to be created again, stop its consumers and delete their offsets first, or give the new topic another name.
 \* @violated("a consumer read a topic at an offset of its earlier incarnation")
 \* @invariant("no_offset_of_earlier_incarnation", "critical", "fetch")
 NoOffsetOfEarlierIncarnation ==
@@ -240,8 +241,8 @@ NoOffsetOfEarlierIncarnation ==
 \* captured, and no snapshot goes back to it, partition epochs are unknown.
 \*
 \* On call: the metadata log creates the same partition twice, or the rebuilt history is wrong. Print the records of
-\* both (`kafka-dump-log.sh --cluster-metadata-decoder`); if they are as the verdict says, keep the log and its
-\* snapshots of all controllers and report them.
+\* both (`kafka-dump-log.sh --cluster-metadata-decoder --files SEGMENT`); if they are as the verdict says, keep the
+\* log and its snapshots of all controllers and report them.
 \* @violated("two partitions have one partition epoch")
 \* @invariant("partition_epochs_unique", "critical", "partition")
 PartitionEpochsUnique ==
@@ -254,8 +255,8 @@ PartitionEpochsUnique ==
 \* beginning. A topic whose earlier incarnation is not in the log is not judged.
 \*
 \* On call: the metadata log, or a snapshot of it, goes back behind what was committed. Compare the end offsets and
-\* epochs of the log on all controllers (`kafka-metadata-quorum.sh describe --status`); a controller that was formatted
-\* anew with the same cluster id does this.
+\* epochs of the log on all controllers (`kafka-metadata-quorum.sh --bootstrap-server BROKER:9092 describe --status`);
+\* a controller that was formatted anew with the same cluster id does this.
 \* @violated("a topic that was created again has no larger partition epoch")
 \* @step("partition_epoch_grows", "critical", "topic")
 PartitionEpochGrows ==

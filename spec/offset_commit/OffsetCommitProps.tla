@@ -31,7 +31,7 @@ EXTENDS OffsetCommit
 \* generations and leaves out that plain commits wait while the group rebalances (broker_rule has that).
 \*
 \* On call: many reject here beside accept under assignment_epoch says that brokers of 4.3 or later would end the
-\* refusals. `kafka-features.sh --bootstrap-server ... describe` and the brokers' versions tell which rule
+\* refusals. `kafka-features.sh --bootstrap-server BROKER:9092 describe` and the brokers' versions tell which rule
 \* answers today.
 \* @decision("strict", "commits")
 Strict(c) ==
@@ -230,11 +230,11 @@ Truth(c) == IF Zombie(c) THEN "zombie" ELSE IF Owner(c) THEN "owner" ELSE "not_o
 \* the order says of it only that revocations came before. In a share group no partition is revoked: there it speaks
 \* of the three epochs.
 \*
-\* On call: run `kafka-consumer-groups.sh --bootstrap-server ... --describe --group G --members --verbose` and
-\* `--state --verbose`, and compare CURRENT-EPOCH, TARGET-EPOCH, TARGET-ASSIGNMENT-EPOCH and GROUP-EPOCH. If they
-\* are out of order on the live broker too, the coordinator's state is damaged: move the coordinator (restart the
-\* leader of that __consumer_offsets partition) and keep the segments. If only the log shows it, look at the
-\* records around from_position with `kafka-dump-log.sh --offsets-decoder`.
+\* On call: run `kafka-consumer-groups.sh --bootstrap-server BROKER:9092 --describe --group G --members --verbose`,
+\* then with --state for --members, and compare CURRENT-EPOCH, TARGET-EPOCH, TARGET-ASSIGNMENT-EPOCH and GROUP-EPOCH.
+\* If they are out of order on the live broker too, the coordinator's state is damaged: move the coordinator (restart
+\* the leader of that __consumer_offsets partition) and keep the segments. If only the log shows it, look at the
+\* records around from_position with `kafka-dump-log.sh --offsets-decoder --files SEGMENT`.
 \* @violated("a member's epochs are out of order")
 \* @invariant("epoch_order", "critical", "member")
 EpochOrder ==
@@ -252,12 +252,12 @@ EpochOrder ==
 \* not Kafka's may give a partition to several members on purpose. Standby and warm-up tasks are copies and are not
 \* judged, nor are share groups, whose members own nothing.
 \*
-\* On call: two members process the same records now. `kafka-consumer-groups.sh --bootstrap-server ... --describe
-\* --group G --members --verbose` (`kafka-streams-groups.sh` likewise) shows both; restart one of the two clients so
-\* that it joins anew. In a classic group look at the assignor (partition.assignment.strategy) and at the log of the
-\* group's leader. In the others a coordinator that meets such records while loading fails with "because the
-\* partition is still owned at epoch": expect the group to be unavailable after the next coordinator move, and keep
-\* the segments for the report.
+\* On call: two members process the same records now. `kafka-consumer-groups.sh --bootstrap-server BROKER:9092
+\* --describe --group G --members --verbose` (`kafka-streams-groups.sh` likewise) shows both; restart one of the two
+\* clients so that it joins anew. In a classic group look at the assignor (partition.assignment.strategy) and at the
+\* log of the group's leader. In the others a coordinator that meets such records while loading fails with "because
+\* the partition is still owned at epoch": expect the group to be unavailable after the next coordinator move, and
+\* keep the segments for the report.
 \* @violated("two members own one partition")
 \* @invariant("no_partition_owned_twice", "critical", "partition")
 NoPartitionOwnedTwice ==
@@ -271,9 +271,9 @@ NoPartitionOwnedTwice ==
 \* streams groups by 4.1) the broker takes the member epoch for all of them and the bound holds by construction,
 \* which says nothing. It says as little of classic groups, whose assignment is of the generation it came with.
 \*
-\* On call: commits of this member for this partition fail with STALE_MEMBER_EPOCH until its epoch catches up.
-\* Look at the record in `kafka-dump-log.sh --offsets-decoder` at from_position; restart the client if commits do
-\* not recover within one rebalance.
+\* On call: commits of this member for this partition fail with STALE_MEMBER_EPOCH until its epoch catches up. Look at
+\* the record in `kafka-dump-log.sh --offsets-decoder --files SEGMENT` at from_position; restart the client if commits
+\* do not recover within one rebalance.
 \* @violated("a partition was assigned in an epoch that its owner has not reached")
 \* @invariant("assignment_epoch_bound", "critical", "partition")
 AssignmentEpochBound ==
@@ -312,9 +312,9 @@ PartitionRevocationBound ==
 \* the generation from the epoch). A step across a hole in the log is unknown: the group may have been deleted and
 \* born again in it.
 \*
-\* On call: records were lost or an older copy of the partition became leader. Check for an unclean leader
-\* election of that __consumer_offsets partition (`kafka-topics.sh --describe --topic __consumer_offsets`,
-\* controller log) and treat committed offsets of the whole partition as suspect.
+\* On call: records were lost or an older copy of the partition became leader. Check for an unclean leader election of
+\* that __consumer_offsets partition (`kafka-topics.sh --bootstrap-server BROKER:9092 --describe --topic
+\* __consumer_offsets`, controller log) and treat committed offsets of the whole partition as suspect.
 \* @violated("a group's epoch fell")
 \* @step("group_epoch_never_falls", "critical", "group") @transitive
 GroupEpochNeverFalls == groupEpoch' >= groupEpoch
@@ -325,9 +325,10 @@ GroupEpochNeverFalls == groupEpoch' >= groupEpoch
 \* Where it does not hold: within one life of the group only, which a conversion between classic and consumer group
 \* does not end. In a classic group it is the generation once more. A step across a hole in the log is unknown.
 \*
-\* On call: as for group_epoch_never_falls; if the group epoch did not fall with it, an assignor's late result
-\* was installed: keep the coordinator's log of that minute. Members recover with the next target assignment;
-\* `kafka-consumer-groups.sh --describe --group G --state --verbose` shows whether one has come.
+\* On call: as for group_epoch_never_falls; if the group epoch did not fall with it, an assignor's late result was
+\* installed: keep the coordinator's log of that minute. Members recover with the next target assignment;
+\* `kafka-consumer-groups.sh --bootstrap-server BROKER:9092 --describe --group G --state --verbose` shows whether one
+\* has come.
 \* @violated("an older target assignment replaced a newer one")
 \* @step("target_assignment_epoch_never_falls", "critical", "group") @transitive
 TargetAssignmentEpochNeverFalls == targetAssignmentEpoch' >= targetAssignmentEpoch
@@ -366,10 +367,11 @@ MemberEpochNeverFalls ==
 \* before its transaction ends it is no zombie's, and the new owner waits for the marker (UNSTABLE_OFFSET_COMMIT).
 \* A commit that was stored counts as accepted, also where its client was told COORDINATOR_NOT_AVAILABLE.
 \*
-\* On call: the committed offset of this partition may have gone backwards or forwards. `kafka-consumer-groups.sh
-\* --describe --group G` and compare with what the owner processed; if the owner has not committed since, stop
-\* the group and correct with `--reset-offsets --topic T:P --to-offset N --execute`, where N is the offset up to
-\* which the owner came. Then find the client whose commit was late (client_id, connection) and why.
+\* On call: the committed offset of this partition may have gone backwards or forwards. Run `kafka-consumer-groups.sh
+\* --bootstrap-server BROKER:9092 --describe --group G`, and compare CURRENT-OFFSET with what the owner processed; if
+\* the owner has not committed since, stop the group and correct with `kafka-consumer-groups.sh --bootstrap-server
+\* BROKER:9092 --group G --reset-offsets --topic T:P --to-offset N --execute`, where N is the offset up to which the
+\* owner came. Then find the client whose commit was late (client_id, connection) and why.
 \* @violated("a zombie's commit was accepted")
 \* @invariant("no_zombie_accepted", "critical", "commit")
 NoZombieAccepted == \A c \in commits : Zombie(c) => ~c.accepted
@@ -483,11 +485,12 @@ NoPolicyAdmitsAZombie ==
 \* were handed by another process do this on purpose. Commits to an empty group are not judged, and transactional commits
 \* without a member are those of no_memberless_commit_for_owned_partition.
 \*
-\* On call: the verdict names the sender, the owner and the offset. `kafka-consumer-groups.sh --describe --group
-\* G --members --verbose` shows who owns the partition; compare CURRENT-OFFSET with the owner's position. If it
-\* went backwards records are processed again, if it went forwards records may be skipped: stop the sender, then
-\* correct with `--reset-offsets --topic T:P --to-offset N --execute`, where N is the offset up to which the owner
-\* came, while the group is stopped.
+\* On call: the verdict names the sender, the owner and the offset. `kafka-consumer-groups.sh --bootstrap-server
+\* BROKER:9092 --describe --group G --members --verbose` shows who owns the partition; compare CURRENT-OFFSET with the
+\* owner's position. If it went backwards records are processed again, if it went forwards records may be skipped:
+\* stop the sender, then correct with `kafka-consumer-groups.sh --bootstrap-server BROKER:9092 --group G
+\* --reset-offsets --topic T:P --to-offset N --execute`, where N is the offset up to which the owner came, while the
+\* group is stopped.
 \* @violated("a commit for another member's partition was accepted")
 \* @invariant("no_commit_for_anothers_partition", "critical", "commit")
 NoCommitForAnothersPartition ==

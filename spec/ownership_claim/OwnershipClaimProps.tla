@@ -200,7 +200,8 @@ ByTheRule(j) ==
 \*
 \* On call: the coordinator let in a member that it does not have, or refused one that it has. Compare its log at that
 \* time ("Preparing to rebalance group", "Dynamic member", "Static member") with the verdict; look for a coordinator
-\* that moved (`kafka-consumer-groups.sh --describe --group G --state`), and report it with the broker's version.
+\* that moved (`kafka-consumer-groups.sh --bootstrap-server BROKER:9092 --describe --group G --state`), and report it
+\* with the broker's version.
 \* @violated("a broker answered a JoinGroup against its own rule")
 \* @invariant("broker_keeps_its_join_rule", "critical", "join")
 BrokerKeepsItsJoinRule == \A j \in joins : ByTheRule(j) => j.error = ShippedJoin(j)
@@ -246,7 +247,8 @@ GenerationGrowsByOne == generation' # generation => generation' = generation + 1
 \*
 \* On call: a member that was replaced has overwritten its successor's offset: compare committed_offset in the verdict
 \* with the commits around it, stop the member, and reset the offset if it went back (`kafka-consumer-groups.sh
-\* --reset-offsets --to-offset`). Report it with the broker's version.
+\* --bootstrap-server BROKER:9092 --group G --reset-offsets --topic T:P --to-offset N --execute`, while the group is
+\* stopped). Report it with the broker's version.
 \* @violated("a commit of another generation than the current one was accepted")
 \* @invariant("commit_of_current_generation", "critical", "commit")
 CommitOfCurrentGeneration ==

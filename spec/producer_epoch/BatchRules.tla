@@ -32,12 +32,12 @@ Behind(f, n) == f # n /\ ~Ahead(f, n)
 \* is unknown.
 \*
 \* On call: a zombie wrote after it was fenced. The verdict names partition, producer id and offset: look whether a
-\* marker ended the older epoch's batches; if not, they hold the last stable offset (no_dangling_transaction). Find the
-\* zombie's client by producer id in the report and stop it; check why the state was gone: producer_state_is_kept, the
-\* partition's log start offset, producer.id.expiration.ms.
-\* Check silent_ms first: for so long this producer wrote nothing here before that. If it is longer than
-\* producer.id.expiration.ms (a day by default; `kafka-configs.sh --describe --all --entity-type brokers --entity-name B`),
-\* the leader had forgotten the producer and no broker is at fault: its client did this, after a pause.
+\* marker ended the older epoch's batches; if not, they hold the last stable offset (no_dangling_transaction). Find
+\* the zombie's client by producer id in the report and stop it; check why the state was gone: producer_state_is_kept,
+\* the partition's log start offset, producer.id.expiration.ms. Check silent_ms first: for so long this producer wrote
+\* nothing here before that. If it is longer than producer.id.expiration.ms (a day by default; `kafka-configs.sh
+\* --bootstrap-server BROKER:9092 --describe --all --entity-type brokers --entity-name ID`), the leader had forgotten
+\* the producer and no broker is at fault: its client did this, after a pause.
 \* @violated("a fenced producer's write was appended")
 \* @step("no_write_after_fence", "critical", "producer") @transitive
 NoWriteAfterFence ==
@@ -54,8 +54,9 @@ NoWriteAfterFence ==
 \* missing in the partition. Compare with what the application sent; the client's log says "ProducerId set to" and
 \* counts its failed batches. A client other than the Java one may number wrongly: software_name of its requests.
 \* Check silent_ms first: for so long this producer wrote nothing here before that. If it is longer than
-\* producer.id.expiration.ms (a day by default; `kafka-configs.sh --describe --all --entity-type brokers --entity-name B`),
-\* the leader had forgotten the producer and no broker is at fault: its client did this, after a pause.
+\* producer.id.expiration.ms (a day by default; `kafka-configs.sh --bootstrap-server BROKER:9092 --describe --all
+\* --entity-type brokers --entity-name ID`), the leader had forgotten the producer and no broker is at fault: its
+\* client did this, after a pause.
 \* @violated("the first batch of a producer epoch does not start at sequence 0")
 \* @step("new_epoch_starts_at_sequence_zero", "critical", "producer")
 NewEpochStartsAtSequenceZero ==
@@ -72,12 +73,12 @@ NewEpochStartsAtSequenceZero ==
 \* log cleaner removed are a hole in the log: unknown. A marker of the same epoch (without transaction version 2) leaves
 \* the chain as it was. Offsets that the group coordinator writes have no chain, and are not judged.
 \*
-\* On call: records of this producer are missing before the offset that the verdict names: the number of missing ones is
-\* the difference of the sequences. The client had an OutOfOrderSequence error or was told nothing; look at its log.
-\* Check whether the partition had an unclean election, which loses the end of the log.
-\* Check silent_ms first: for so long this producer wrote nothing here before that. If it is longer than
-\* producer.id.expiration.ms (a day by default; `kafka-configs.sh --describe --all --entity-type brokers --entity-name B`),
-\* the leader had forgotten the producer and no broker is at fault: its client did this, after a pause.
+\* On call: records of this producer are missing before the offset that the verdict names: the number of missing ones
+\* is the difference of the sequences. The client had an OutOfOrderSequence error or was told nothing; look at its
+\* log. Check whether the partition had an unclean election, which loses the end of the log. Check silent_ms first:
+\* for so long this producer wrote nothing here before that. If it is longer than producer.id.expiration.ms (a day by
+\* default; `kafka-configs.sh --bootstrap-server BROKER:9092 --describe --all --entity-type brokers --entity-name
+\* ID`), the leader had forgotten the producer and no broker is at fault: its client did this, after a pause.
 \* @violated("batches of a producer are missing")
 \* @step("no_sequence_gap", "critical", "producer")
 NoSequenceGap ==
@@ -93,11 +94,12 @@ NoSequenceGap ==
 \* writes have no chain, and are not judged.
 \*
 \* On call: the partition holds records twice, or will be unable to refuse duplicates. Compare the batches at both
-\* offsets (`kafka-dump-log.sh --print-data-log`): equal payload is a duplicate that readers have seen. Upgrade clients
-\* before 2.5; otherwise see why the leader had no state: producer_state_is_kept.
-\* Check silent_ms first: for so long this producer wrote nothing here before that. If it is longer than
-\* producer.id.expiration.ms (a day by default; `kafka-configs.sh --describe --all --entity-type brokers --entity-name B`),
-\* the leader had forgotten the producer and no broker is at fault: its client did this, after a pause.
+\* offsets (`kafka-dump-log.sh --print-data-log --files SEGMENT`): equal payload is a duplicate that readers have
+\* seen. Upgrade clients before 2.5; otherwise see why the leader had no state: producer_state_is_kept. Check
+\* silent_ms first: for so long this producer wrote nothing here before that. If it is longer than
+\* producer.id.expiration.ms (a day by default; `kafka-configs.sh --bootstrap-server BROKER:9092 --describe --all
+\* --entity-type brokers --entity-name ID`), the leader had forgotten the producer and no broker is at fault: its
+\* client did this, after a pause.
 \* @violated("a producer's sequence numbers started again within an epoch")
 \* @step("no_sequence_reset", "critical", "producer")
 NoSequenceReset ==

@@ -56,8 +56,8 @@ Kip360SameEpoch(r) ==
 \* Where it does not hold: brokers answer PRODUCER_FENCED where the proposal says INVALID_PRODUCER_EPOCH. Where the last
 \* epoch is not known an epoch that has passed is neither refused nor accepted: unknown.
 \*
-\* On call: a producer that is refused here has to end. `kafka-transactions.sh --bootstrap-server ... describe
-\* --transactional-id T` shows who has the id now; the epoch timeline of the report shows who took it. Two live
+\* On call: a producer that is refused here has to end. `kafka-transactions.sh --bootstrap-server BROKER:9092 describe
+\* --transactional-id ID` shows who has the id now; the epoch timeline of the report shows who took it. Two live
 \* instances with one transactional.id fence each other for ever: give each its own.
 \* @decision("kip_360_fenced", "initProducerIds")
 Kip360Fenced(r) ==

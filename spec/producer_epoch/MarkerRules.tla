@@ -15,15 +15,16 @@ EXTENDS ProducerEpochObserved
 \* the marker of a partition that has no leader at that moment, and writes it never (KAFKA-20734). An unclean election
 \* may remove one that was written.
 \*
-\* On call: read_committed consumers of this partition may stand still. `kafka-transactions.sh --bootstrap-server ...
-\* describe-producers --topic T --partition P` shows CurrentTransactionStartOffset; None: nothing waits. If due_type in
-\* the verdict is COMMIT, do not abort: readers would lose the records. Copy them first (fct_dangling_transactions has
-\* the command), and write them again. If it is ABORT, end it with `kafka-transactions.sh abort --topic T --partition P
-\* --start-offset N`, but only if fct_dangling_transactions has it: else the topic is gone, or the producer's next
-\* transaction has the partition, and an abort would end that too. The marker of that one ends these records as well, as
-\* no_write_outside_transaction then says: if due_type is COMMIT and that marker is an ABORT, write them again. Look in
-\* the coordinator's server.log for "Couldn't find leader endpoint for partitions", and for an unclean election of the
-\* partition at that time.
+\* On call: read_committed consumers of this partition may stand still. `kafka-transactions.sh --bootstrap-server
+\* BROKER:9092 describe-producers --topic T --partition P` shows CurrentTransactionStartOffset; None: nothing waits.
+\* If due_type in the verdict is COMMIT, do not abort: readers would lose the records. Copy them first
+\* (fct_dangling_transactions has the command), and write them again. If it is ABORT, end it with
+\* `kafka-transactions.sh --bootstrap-server BROKER:9092 abort --topic T --partition P --start-offset N`, but only if
+\* fct_dangling_transactions has it: else the topic is gone, or the producer's next transaction has the partition, and
+\* an abort would end that too. The marker of that one ends these records as well, as no_write_outside_transaction
+\* then says: if due_type is COMMIT and that marker is an ABORT, write them again. Look in the coordinator's
+\* server.log for "Couldn't find leader endpoint for partitions", and for an unclean election of the partition at that
+\* time.
 \* @violated("a completed transaction has a partition without a marker")
 \* @invariant("every_marker_is_written", "critical", "marker")
 EveryMarkerIsWritten == \A m \in transactionMarkers : m.completed => m.found >= 1
@@ -58,7 +59,7 @@ MarkerOfTheRightType == \A m \in transactionMarkers : m.found >= 1 \/ m.wrong >=
 \* WriteTxnMarkers of another client than broker-N-txn-marker-sender: then nothing is wrong. If a transaction of the
 \* same producer began between them, it was cut short: its later records are outside of any transaction
 \* (no_write_outside_transaction). Brokers of 4.2 or later with transaction version 2 end that risk; the version alone
-\* (`kafka-features.sh ... upgrade`) does not.
+\* (`kafka-features.sh --bootstrap-server BROKER:9092 upgrade --feature transaction.version=2`) does not.
 \* @violated("a partition has two markers for one transaction")
 \* @invariant("one_marker_each", "warning", "marker")
 OneMarkerEach == \A m \in transactionMarkers : m.found >= 1 => m.found <= 1

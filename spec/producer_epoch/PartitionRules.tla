@@ -28,13 +28,14 @@ Dangling(x) == x.open /\ ~x.listed
 \* written. In a topic that was deleted it dangled until then. What was left open ends with the next transaction of its
 \* producer that adds the partition: while the coordinator has that, nothing dangles.
 \*
-\* On call: if fct_dangling_transactions has no row for it, the topic was deleted since, and there is nothing to do. Else
-\* read_committed consumers of this partition stand still. `kafka-transactions.sh --bootstrap-server ...
-\* find-hanging --topic T` confirms it on the live cluster: look right before you abort, since an abort ends whatever the
-\* producer has open there by then. If coordinator_outcome in fct_dangling_transactions is
-\* committed, do not abort it: readers would lose its records. Copy them first (remedy), and write them again. Else end it
-\* with `kafka-transactions.sh abort --topic T --partition P --start-offset N` (the verdict's first_offset). If the
-\* coordinator never had it, turn verification on, or upgrade to transaction version 2.
+\* On call: if fct_dangling_transactions has no row for it, the topic was deleted since, and there is nothing to do.
+\* Else read_committed consumers of this partition stand still. `kafka-transactions.sh --bootstrap-server BROKER:9092
+\* find-hanging --topic T` confirms it on the live cluster: look right before you abort, since an abort ends whatever
+\* the producer has open there by then. If coordinator_outcome in fct_dangling_transactions is committed, do not abort
+\* it: readers would lose its records. Copy them first (remedy), and write them again. Else end it with
+\* `kafka-transactions.sh --bootstrap-server BROKER:9092 abort --topic T --partition P --start-offset N` (the
+\* verdict's first_offset). If the coordinator never had it, turn verification on, or upgrade to transaction version
+\* 2.
 \* @violated("a transaction hangs, and no coordinator will end it")
 \* @invariant("no_dangling_transaction", "critical", "transaction")
 NoDanglingTransaction == \A x \in partitionTransactions : x.open => ~Dangling(x)

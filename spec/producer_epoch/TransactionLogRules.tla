@@ -92,8 +92,8 @@ EndTxnBumpsEpoch ==
 \*
 \* On call: if the coordinator moves before this transaction is complete, or has ended it on its own (a timeout, a new
 \* instance), the producer stays at epoch 32767 and can neither commit nor abort again. `kafka-transactions.sh
-\* --bootstrap-server ... describe --transactional-id T`: if it shows epoch 32767 in CompleteCommit or CompleteAbort,
-\* start the producer again; it is given a new producer id. Brokers of 4.3 or later do not need that.
+\* --bootstrap-server BROKER:9092 describe --transactional-id ID`: if it shows epoch 32767 in CompleteCommit or
+\* CompleteAbort, start the producer again; it is given a new producer id. Brokers of 4.3 or later do not need that.
 \* @violated("the producer id that follows was not named where it must be")
 \* @invariant("next_producer_id_at_exhaustion", "critical", "transactional_id")
 NextProducerIdAtExhaustion ==

@@ -150,7 +150,6 @@ def test_a_run_that_is_killed_loses_nothing(runs: Runs, monkeypatch: pytest.Monk
         # what is over was new for it, although it did not want to know
         ({"on": ("over",)}, [[], [("over", "a")]]),
         ({"on": ("new",)}, [[("new", "a")], []]),
-        ({"on": ()}, [[], []]),
     ],
 )
 def test_a_recipient_is_told_what_it_wants_to_know(

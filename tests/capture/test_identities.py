@@ -40,6 +40,12 @@ def test_what_agrees_or_says_nothing_is_read(tmp_path: Path, lines: tuple[str, .
     check_identities(_settings(tmp_path, (3, tmp_path / "absent")))
 
 
+def test_links_that_lead_round_in_a_circle_are_of_no_broker(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    check_identities(_settings(tmp_path, (1, tmp_path / "a")))
+
+
 def test_two_brokers_that_name_each_others_directory(tmp_path: Path) -> None:
     first, second = _log_dir(tmp_path, "one", "node.id=1"), _log_dir(tmp_path, "two", "broker.id=2")
     with pytest.raises(SettingsError) as error:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from fencepost import shell
 from fencepost.cli import main
 from fencepost.discovery import NothingFoundError, find_brokers, local_zone
 from fencepost.settings import Settings, load
@@ -63,6 +64,15 @@ def test_server_properties_name_the_directories(captures: Path, tmp_path: Path, 
     assert (broker.id, cluster.name) == (2, "trEQLbuQRuqqsRihXpNJvg")
     assert broker.log_dirs == (glob.escape(str(data)),)
     assert broker.request_logs == (f"{logs / 'kafka-request.log'}*",)
+
+
+@pytest.mark.parametrize("name", ["my cluster.toml", "a\n[lake]\nd = 1\n.toml"])
+def test_the_commands_in_the_file_can_be_copied(captures: Path, tmp_path: Path, name: str) -> None:
+    out = tmp_path / name
+    assert main(["init", str(captures / "by-hand-4.3.1" / "broker-1"), "--out", str(out)]) == 0
+    assert load(out).clusters
+    (command,) = [each for each in out.read_text().splitlines() if "fencepost doctor" in each]
+    assert shell.line(str(out)) in command
 
 
 def test_hostile_names_stay_inside_their_texts(captures: Path, tmp_path: Path, init: Init) -> None:

@@ -75,7 +75,7 @@ select
     if(
         is_stored and newest_topic_id is not null,
         concat(
-            'kafka-consumer-groups.sh --bootstrap-server <broker> --group',
+            'kafka-consumer-groups.sh --bootstrap-server BROKER:9092 --group',
             -- what begins with a dash would be taken for an option
             if(group_id like '-%', '=', ' '),
             {{ shell_word('group_id') }},

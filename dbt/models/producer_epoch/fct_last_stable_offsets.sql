@@ -188,7 +188,7 @@ select
         when held_by = 'nothing' then cast(null as string)
         when not is_known or held_by = 'unknown'
             then concat(
-                'kafka-transactions.sh --bootstrap-server <broker> describe-producers',
+                'kafka-transactions.sh --bootstrap-server BROKER:9092 describe-producers',
                 {{ of_partition('topic', 'partition') }}
             )
         when held_by <> 'dangling' then {{ describe_command('transactional_id') }}

@@ -73,8 +73,8 @@ def is_readable(path: str) -> bool:
 
 
 def resolved(path: str) -> str:
-    """The path without symbolic links: the same for two paths to one file."""
-    return path if stores.is_object(path) else str(Path(path).resolve())
+    """The path without symbolic links, as far as they lead somewhere: the same for two paths to one file."""
+    return path if stores.is_object(path) else os.path.realpath(path)
 
 
 def names(folder: str) -> list[str]:

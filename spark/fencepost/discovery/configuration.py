@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from fencepost import shell
 from fencepost.discovery.brokers import FoundBroker, clusters
 from fencepost.formats.clock import zone_of
 
@@ -37,7 +38,7 @@ def configuration(
     """The text of a configuration. ``zone``: of the logs' local times, None if it is not known; ``cluster``:
     what to call the first cluster, None for its id; ``name``: the path of the file, for its comments.
     """
-    return _HEAD.format(name=name) + "\n".join(_clusters(brokers, zone, cluster))
+    return _HEAD.format(name=shell.line(name)) + "\n".join(_clusters(brokers, zone, cluster))
 
 
 def local_zone() -> str | None:

@@ -50,7 +50,7 @@ def alert_text(reader: Reader, alert: Alert) -> str:
     critical = [each for each in alert.incidents if each["severity"] == "critical"]
     shown = critical[:MOST_INCIDENTS]
     others = alert.incidents[len(critical) :]
-    stories = Stories(reader, alert.settings, shown)
+    stories = Stories(reader, alert.settings, shown, anywhere=True)
     blocks = [
         "\n".join(block) for each in alert.result.clusters if (block := _of_evidence(each, alert.evidence))
     ]
@@ -58,7 +58,7 @@ def alert_text(reader: Reader, alert: Alert) -> str:
     blocks += ["\n".join(incident_lines(each)) for each in others[:MOST_OTHERS]]
     if rest := len(alert.incidents) - len(shown) - len(others[:MOST_OTHERS]):
         several = "" if rest == 1 else "s"
-        blocks.append(f"And {rest} more new incident{several}:\n    {command(alert.settings, 'incidents')}")
+        blocks.append(f"And {rest} more new incident{several}:\n    {_command(alert, 'incidents')}")
     blocks.append("\n".join(_not_critical(alert)))
     return "\n\n".join(blocks) + "\n"
 
@@ -125,6 +125,11 @@ def task_failed(settings: Settings, task: str, run_id: str, error: str, *, of_au
     return path
 
 
+def _command(alert: Alert, name: str) -> str:
+    """A command for whoever reads the alert, in whatever folder."""
+    return command(alert.settings, name, anywhere=True)
+
+
 def _page_line(settings: Settings, incident: Incident) -> list[str]:
     """A line with the page of an incident, which is written after the alert was sent."""
     if not settings.report.page:
@@ -157,6 +162,6 @@ def _not_critical(alert: Alert) -> list[str]:
         lines.append(f"{counted(result.incidents['ongoing'], *go_on)}.")
     return [
         *lines,
-        f"All that was found: {command(alert.settings, 'report')}",
+        f"All that was found: {_command(alert, 'report')}",
         *filter(None, [result.pages]),
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 from typing import Protocol, runtime_checkable
 from urllib.parse import unquote
 
@@ -47,5 +47,5 @@ def _resolved(place: str) -> str:
     if place.startswith("file:"):
         place = unquote("/" + place.removeprefix("file:").lstrip("/"))
     if place.startswith("/"):
-        return str(Path(place).resolve())
+        return os.path.realpath(place)
     return place.replace("s3a://", "s3://", 1).rstrip("/")

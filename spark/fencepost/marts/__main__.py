@@ -21,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--config", type=Path)
     options, command = parser.parse_known_args(arguments)
     try:
-        settings = load(options.config)
+        settings = load(options.config, services=False)
         spark = session_for_lake(settings)
         try:
             result = run_dbt(spark, settings, command) if command else build_all(spark, settings)

@@ -15,22 +15,22 @@ from fencepost.protocols import protocols
 from fencepost.protocols.base import Plot
 from fencepost.report import Finding, Stories, command
 from fencepost.report.incidents import gravest_invariants
-from fencepost.report.wording import first_paragraph, in_tla, parsed
+from fencepost.report.wording import evidence_of, first_paragraph, values_of
 from fencepost.settings import Settings
 
 MOST_SIMILAR = 5
 _TOOLS = {
     "group_id": (
         "what the group's coordinator says now",
-        "kafka-consumer-groups.sh --bootstrap-server <broker> --describe --members --verbose",
+        "kafka-consumer-groups.sh --bootstrap-server BROKER:9092 --describe --members --verbose",
         "--group",
     ),
     "transactional_id": (
         "what the transaction coordinator says now",
-        "kafka-transactions.sh --bootstrap-server <broker> describe",
+        "kafka-transactions.sh --bootstrap-server BROKER:9092 describe",
         "--transactional-id",
     ),
-    "topic": ("the topic now", "kafka-topics.sh --bootstrap-server <broker> --describe", "--topic"),
+    "topic": ("the topic now", "kafka-topics.sh --bootstrap-server BROKER:9092 --describe", "--topic"),
 }
 """Commands of Kafka, and the option that has the name."""
 
@@ -52,17 +52,15 @@ def happened(stories: Stories, incident: Incident, around: Around, settings: Set
 
 def _broken(finding: Finding, settings: Settings) -> Broken:
     verdict, found = finding.verdict, finding.definition
-    evidence = {name: value for name, value in parsed(verdict["evidence"]).items() if value is not None}
-    file, position = evidence.pop("file", None), evidence.pop("position", None)
     return Broken(
         verdict["verdict_id"],
         verdict["invariant"],
         found.formula if found else "",
         verdict["failed_conjunct"],
         f"{found.file}:{found.line}" if found else "",
-        {name: in_tla(value) for name, value in parsed(verdict["observed"]).items()},
-        evidence,
-        finding.logged_at or (f"{file} at byte {position}" if file and position is not None else file),
+        values_of(verdict["observed"]),
+        evidence_of(verdict["evidence"]),
+        finding.logged_at,
         command(settings, "explain", verdict["verdict_id"], anywhere=True),
     )
 

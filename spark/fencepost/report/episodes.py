@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,15 +13,13 @@ from fencepost.protocols import protocols
 from fencepost.protocols.base import Explanation
 from fencepost.reading import Reader, rows
 from fencepost.report.commands import command
-from fencepost.report.wording import in_tla, named, parsed, place
+from fencepost.report.wording import named, parsed, place, values_of, without_digests
 from fencepost.settings import Settings
 from fencepost.words import time_of
 
 Row = Mapping[str, Any]
 
 VERDICTS = "marts.fct_invariant_verdicts"
-
-_DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
@@ -39,9 +36,15 @@ class Finding:
 
     @property
     def logged_at(self) -> str | None:
-        """The line of a request log on which its explanation rests, if it rests on one."""
+        """The place in a file on which it rests, if it rests on one: its explanation says which, else its
+        evidence.
+        """
         found = self.explanation
-        return None if found is None or found.file is None else f"{found.file} at byte {found.position}"
+        if found is not None and found.file is not None:
+            return f"{found.file} at byte {found.position}"
+        evidence = parsed(self.verdict["evidence"])
+        file, position = evidence.get("file"), evidence.get("position")
+        return f"{file} at byte {position}" if file is not None and position is not None else file
 
     @property
     def false_conjunct(self) -> str | None:
@@ -57,14 +60,14 @@ def finding_sentence(finding: Finding) -> str:
     verdict = finding.verdict
     scope = named(place(verdict["scope"]))
     witness = witness_of(finding)
-    values = ", ".join(f"{name} = {in_tla(value)}" for name, value in parsed(verdict["observed"]).items())
+    values = ", ".join(f"{name} = {value}" for name, value in values_of(verdict["observed"]).items())
     return f"{time_of(verdict['from_time'])}  {scope}{', ' + witness if witness else ''}: {values}"
 
 
 def witness_of(finding: Finding) -> str:
     """What a verdict is about, in words; nothing of a verdict about a whole state."""
     record = _record_words(parsed(finding.verdict["evidence"]))
-    return named({**_without_digests(parsed(finding.verdict["witness"])), **record}, finding.names)
+    return named({**without_digests(parsed(finding.verdict["witness"])), **record}, finding.names)
 
 
 def findings_of(reader: Reader, verdicts: Sequence[Row]) -> list[Finding]:
@@ -81,10 +84,9 @@ def findings_of(reader: Reader, verdicts: Sequence[Row]) -> list[Finding]:
 
 def verdicts_beginning(reader: Reader, prefix: str) -> list[str]:
     """The ids of verdicts that begin so; none begins with nothing."""
-    # ids are digits in ASCII, so that whatever goes on from a digit is below the next one
-    if not prefix or not prefix.isascii() or not reader.has(VERDICTS):
+    within = beginning(prefix)
+    if within is None or not reader.has(VERDICTS):
         return []
-    within = Within(least=prefix, below=prefix[:-1] + chr(ord(prefix[-1]) + 1))
     return [row["verdict_id"] for row in rows(reader.scan(VERDICTS, ("verdict_id",), {"verdict_id": within}))]
 
 
@@ -100,14 +102,17 @@ def verdicts_of(name: str, settings: Settings) -> str | None:
     return f"The invariant {near[0]} has these verdicts: {command(settings, 'sql', query)}"
 
 
+def beginning(prefix: str) -> Within | None:
+    """The ids that begin so; None where none does."""
+    # ids are digits in ASCII, so that whatever goes on from a digit is below the next one
+    if not prefix or not prefix.isascii():
+        return None
+    return Within(least=prefix, below=prefix[:-1] + chr(ord(prefix[-1]) + 1))
+
+
 def oldest_first(verdict: Row) -> tuple[bool, Any, str]:
     moment = verdict["from_time"]
     return (moment is not None, moment, verdict["verdict_id"])
-
-
-def _without_digests(witness: Mapping[str, Any]) -> dict[str, Any]:
-    """The quantified variables that a reader understands: not those that name a record by a digest."""
-    return {name: value for name, value in witness.items() if not _DIGEST.fullmatch(str(value))}
 
 
 def _record_words(evidence: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from functools import partial
 
 from fencepost import shell
 from fencepost.definitions import definition
@@ -16,6 +17,7 @@ from fencepost.report.episodes import (
     VERDICTS,
     Finding,
     Row,
+    beginning,
     finding_sentence,
     findings_of,
     verdicts_beginning,
@@ -44,13 +46,19 @@ class UnknownIncidentError(Exception):
 
 class Stories:
     """What happened in some incidents, which are read together. ``most``: verdicts of each; ``verdicts``:
-    all of them.
+    all of them. ``anywhere``: whether they are read later or by others, who are in another folder.
     """
 
     def __init__(
-        self, reader: Reader, settings: Settings, of: Sequence[Incident], most: int = MOST_VERDICTS
+        self,
+        reader: Reader,
+        settings: Settings,
+        of: Sequence[Incident],
+        most: int = MOST_VERDICTS,
+        *,
+        anywhere: bool = False,
     ) -> None:
-        self._settings = settings
+        self._command = partial(command, settings, anywhere=anywhere)
         self._most = most
         of_each = gravest_verdicts(reader, of, most) if of else {}
         chosen = [verdict for verdicts in of_each.values() for verdict in verdicts]
@@ -77,9 +85,7 @@ class Stories:
             lines += ["", *wrapped(sentence, "  * ", "    ")]
             # of one request all that is false rests on one line
             lines += dict.fromkeys(line for finding in together for line in _evidence(finding))
-            lines += [
-                f"    {command(self._settings, 'explain', each.verdict['verdict_id'])}" for each in together
-            ]
+            lines += [f"    {self._command('explain', each.verdict['verdict_id'])}" for each in together]
         if doing := what_to_do(names[0], incident):
             lines += ["", *wrapped(f"On call: {doing}", "  ")]
         lines += [f"    {each}" for _, together in told for each in self.remedies(together)]
@@ -90,7 +96,7 @@ class Stories:
             )
             lines += [
                 f"  All {counted(incident['verdicts'], 'verdict')}:",
-                f"    {command(self._settings, 'sql', query)}",
+                f"    {self._command('sql', query)}",
             ]
         lines += [f"  Background: docs/invariants/{name}.md" for name in names]
         return lines
@@ -144,8 +150,9 @@ def _in_order(verdicts: Iterable[Row]) -> list[Row]:
 def one_incident(reader: Reader, settings: Settings, prefix: str) -> Incident:
     """The incident whose fingerprint begins so. Raises UnknownIncidentError."""
     clusters = {each.name for each in settings.clusters}
-    found = [each for each in incidents(reader, clusters) if each["fingerprint"].startswith(prefix)]
-    if len(found) == 1 and prefix:
+    within = beginning(prefix)
+    found = [] if within is None else incidents(reader, clusters, {"fingerprint": within})
+    if len(found) == 1:
         return found[0]
     if not found and verdicts_beginning(reader, prefix):
         told = command(settings, "explain", prefix)

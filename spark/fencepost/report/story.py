@@ -20,7 +20,7 @@ from fencepost.report.episodes import (
 )
 from fencepost.report.on_call import Remedies, names_of, with_names
 from fencepost.report.unknown import reason_lines
-from fencepost.report.wording import in_tla, indented, log_of, named, parsed, place
+from fencepost.report.wording import evidence_of, indented, log_of, named, place, values_of
 from fencepost.settings import Settings
 from fencepost.words import counted, printable, time_of
 
@@ -98,10 +98,10 @@ def _story(finding: Finding) -> list[str]:
     if verdict["reason"]:
         lines.append("  unknown, because")
         lines += [f"  {line}" for line in reason_lines(verdict["reason"])]
-    values = parsed(verdict["observed"])
+    values = values_of(verdict["observed"])
     if values:
         width = max(map(len, values))
-        lines += ["  with", *(f"    {name:<{width}} = {in_tla(value)}" for name, value in values.items())]
+        lines += ["  with", *(f"    {name:<{width}} = {value}" for name, value in values.items())]
     return lines
 
 
@@ -134,15 +134,8 @@ def _is_violated(finding: Finding) -> bool:
 
 
 def _evidence(finding: Finding) -> list[str]:
-    lines = [
-        "Evidence",
-        *(
-            f"  {name}: {value}"
-            for name, value in parsed(finding.verdict["evidence"]).items()
-            if value is not None
-        ),
-    ]
+    evidence = evidence_of(finding.verdict["evidence"])
+    lines = ["Evidence", *(f"  {name}: {value}" for name, value in evidence.items())]
     if finding.logged_at:
-        lines.append(f"  request log: {finding.logged_at}")
-    lines.append(f"  page: docs/invariants/{finding.verdict['invariant']}.md")
-    return lines
+        lines.append(f"  where: {finding.logged_at}")
+    return [*lines, "", f"  Background: docs/invariants/{finding.verdict['invariant']}.md"]

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 import textwrap
 from collections.abc import Mapping
 from typing import Any
 
 from fencepost.words import WIDTH, printable
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_COMMAND = re.compile(r"`kafka-[^`]*`")
+_BLANK = "\ue000"
+"""A blank at which no line is broken: a character that has no meaning."""
 
 
 def first_paragraph(prose: str) -> str:
@@ -21,15 +27,16 @@ def first_sentence(prose: str) -> str:
 
 
 def indented(text: str, first: str = "    ", rest: str = "      ") -> list[str]:
+    """Lines of a text. A path or a command of Kafka stays in one line: it is copied from there."""
+    whole = _COMMAND.sub(lambda found: found[0].replace(" ", _BLANK), text)
     return [
-        line
-        for part in text.splitlines()
+        line.replace(_BLANK, " ")
+        for part in whole.splitlines()
         for line in textwrap.wrap(
             part,
             WIDTH,
             initial_indent=first,
             subsequent_indent=rest,
-            # a path or a command that is broken cannot be copied
             break_long_words=False,
             break_on_hyphens=False,
         )
@@ -60,20 +67,20 @@ def named(members: Mapping[str, Any], names: Mapping[str, str] | None = None) ->
     )
 
 
-def in_tla(value: Any) -> str:
-    """A value of a verdict as the specification writes it."""
-    match value:
-        case None:
-            return "unknown"
-        case bool():
-            return "TRUE" if value else "FALSE"
-        case str():
-            return json.dumps(value, ensure_ascii=False)
-        case list():
-            return "<<" + ", ".join(map(in_tla, value)) + ">>"
-        case dict():
-            return "[" + ", ".join(f"{name} |-> {in_tla(each)}" for name, each in value.items()) + "]"
-    return str(value)
+def values_of(observed: str | None) -> dict[str, str]:
+    """The values of a definition that were observed, as TLA+ writes them."""
+    return {name: _as_tla(value) for name, value in parsed(observed).items()}
+
+
+def evidence_of(evidence: str | None) -> dict[str, str]:
+    """What a verdict's evidence names, as columns have it, without its place in a file
+    (``Finding.logged_at``).
+    """
+    return {
+        name: str(value).lower() if isinstance(value, bool) else str(value)
+        for name, value in parsed(evidence).items()
+        if value is not None and name not in ("file", "position")
+    }
 
 
 def place(scope: str | None) -> dict[str, Any]:
@@ -89,6 +96,18 @@ def log_of(scope: str | None) -> str:
     if "log" in place:
         return printable(place["log"].rpartition(":")[2])
     return f"{printable(place.get('topic'))}-{place.get('partition')}"
+
+
+def _as_tla(value: Any) -> str:
+    """A value of JSON as TLA+ writes it; one that is not known, which TLA+ has not, as a question mark."""
+    if isinstance(value, bool):
+        return str(value).upper()
+    return "?" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def without_digests(witness: Mapping[str, Any]) -> dict[str, Any]:
+    """The quantified variables that a reader understands: not those that name a record by a digest."""
+    return {name: value for name, value in witness.items() if not _DIGEST.fullmatch(str(value))}
 
 
 def _readable(value: Any, topics: Mapping[str, str]) -> Any:

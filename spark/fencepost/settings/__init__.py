@@ -10,7 +10,6 @@ from fencepost.settings.model import (
     ALERTS_ON,
     DEFAULT_SPARK,
     SEVERITIES,
-    SQLITE,
     Broker,
     Client,
     Cluster,
@@ -22,6 +21,7 @@ from fencepost.settings.model import (
     Waiver,
     sqlite_file,
 )
+from fencepost.settings.values import SQLITE
 
 __all__ = [
     "ALERTS_ON",

@@ -29,7 +29,6 @@ from fencepost.settings.model import (
     DEFAULT_SPARK,
     IN_PROCESS_MB,
     SEVERITIES,
-    SQLITE,
     TOLERANCE_MS,
     UNITED,
     Cluster,
@@ -41,7 +40,9 @@ from fencepost.settings.model import (
     Waiver,
 )
 from fencepost.settings.values import (
+    SQLITE,
     TABLES,
+    Reading,
     Text,
     as_chapter,
     as_duration,
@@ -97,7 +98,8 @@ def _at_least_the_window(keep_ms: int | None, info: ValidationInfo) -> int | Non
     if window_ms is None:
         raise mistake(
             "deletes older evidence, and without a window verdicts rest on evidence of any age. Add "
-            "window, of at most this length."
+            "window, of at most this length.",
+            lacks="window",
         )
     if keep_ms < window_ms:
         raise mistake("is shorter than the window, whose evidence is needed. Make it at least as long.")
@@ -276,16 +278,19 @@ def readable_alerts(path: Path | None = None) -> list[Recipient]:
     return found
 
 
-def load(path: Path | None = None) -> Settings:
+def load(path: Path | None = None, *, services: bool = True) -> Settings:
     """Read ``path``, else the file named by ``FENCEPOST_CONFIG``, else ``./fencepost.toml``.
 
-    ``FENCEPOST_LAKE`` (a folder) takes the place of the file's ``[lake]``. Raises SettingsError.
+    ``FENCEPOST_LAKE`` (a folder) takes the place of the file's ``[lake]``. ``services``: whether Apprise must
+    know those of alerts, which who sends none need not ask. Raises SettingsError.
     """
     path = config_path(path)
     document = _document(path)
     try:
         # an alias is the one name that the file may use
-        file = _File.model_validate(document, context=path.parent, by_alias=True, by_name=False)
+        file = _File.model_validate(
+            document, context=Reading(path.parent, services), by_alias=True, by_name=False
+        )
     except ValidationError as error:
         lines = dict.fromkeys(f"{path}: {line}" for line in in_words(error.errors(), document, _File))
         raise SettingsError("\n".join(lines)) from error
@@ -349,7 +354,9 @@ def _document(path: Path) -> dict[str, Any]:
             f"{path}: is a folder. Name the file in it with --config or {CONFIG_ENV}."
         ) from error
     except OSError as error:
-        raise SettingsError(f"{path}: cannot be read ({error.strerror}). Check its permissions.") from error
+        raise SettingsError(
+            f"{path}: cannot be read ({error.strerror}). Check the path and its permissions."
+        ) from error
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{path}: is not valid TOML ({error}). Correct it there.") from error
     except UnicodeDecodeError as error:

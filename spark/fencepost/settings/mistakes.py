@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,11 +26,11 @@ class Expected:
     add: str | None = None
 
 
-def mistake(message: str, below: str = "") -> PydanticCustomError:
+def mistake(message: str, below: str = "", lacks: str = "") -> PydanticCustomError:
     """A mistake in a value; ``below``: the rest of its key, for a validator that checks several keys at
-    once.
+    once; ``lacks``: the key beside it that is not there.
     """
-    return PydanticCustomError("mistake", "{message}", {"message": message, "below": below})
+    return PydanticCustomError("mistake", "{message}", {"message": message, "below": below, "lacks": lacks})
 
 
 def in_words(errors: Sequence[ErrorDetails], document: Mapping[str, Any], model: Any) -> list[str]:
@@ -44,7 +45,13 @@ def in_words(errors: Sequence[ErrorDetails], document: Mapping[str, Any], model:
         and (near := _near(str(error["loc"][-1]), _declared(error["loc"], model)[1]))
         and reduce(_inside, (*error["loc"][:-1], near), document) is None
     }
-    return [_line(error, document, model) for error in errors if error["loc"] not in meant]
+    return [_line(error, document, model) for error in errors if _lacking(error) not in meant]
+
+
+def _lacking(error: ErrorDetails) -> tuple[int | str, ...]:
+    """The key that would have to be there."""
+    lacks = error.get("ctx", {}).get("lacks")
+    return (*error["loc"][:-1], lacks) if lacks else error["loc"]
 
 
 _UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")
@@ -58,7 +65,7 @@ def _line(error: ErrorDetails, document: Mapping[str, Any], model: Any) -> str:
         loc = loc[:-1]
     where = _dotted((*loc, below) if below else loc)
     # an address may have a secret, also where it is in the wrong place
-    value = "what is there" if loc[:1] == ("alerts",) else _shown(reduce(_inside, loc, document))
+    value = "what is there" if loc[:1] == ("alerts",) else shown(reduce(_inside, loc, document))
     expected, keys = _declared(loc, model)
     match error["type"]:
         case "mistake":
@@ -74,8 +81,10 @@ def _line(error: ErrorDetails, document: Mapping[str, Any], model: Any) -> str:
             return f"{where}: must be {expected.must_be if expected else 'something else'}, not {value}."
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
     """A value as a person wrote it; tables may be long, and are only called so."""
+    if isinstance(value, dt.date | dt.time):
+        return value.isoformat()
     if isinstance(value, dict):
         return "a table"
     is_array = isinstance(value, list) and any(isinstance(each, dict) for each in value)

@@ -15,6 +15,7 @@ from fencepost.settings.mistakes import Expected
 from fencepost.settings.values import (
     DAY_MS,
     MAX_INT,
+    SQLITE,
     TABLES,
     Address,
     Fingerprint,
@@ -35,7 +36,6 @@ from fencepost.settings.values import (
 
 SEVERITIES = ("critical", "warning", "info")
 ALERTS_ON = ("new", "worse", "over", "failed", "configuration")
-SQLITE = "sqlite:///"
 
 DEFAULT_SPARK = {
     "spark.master": "local[*,4]",
@@ -213,6 +213,7 @@ class Recipient:
     on: Annotated[
         tuple[Literal["new", "worse", "over", "failed", "configuration"], ...],
         Expected(f"a list of {', '.join(ALERTS_ON)}"),
+        Field(min_length=1),
     ] = ("new", "worse", "over", "failed", "configuration")
     severity: Annotated[
         Literal["critical", "warning", "info"], Expected(f"one of {', '.join(SEVERITIES)}")

@@ -54,15 +54,16 @@ def test_a_cluster_without_streams_has_no_report(reader: Reader) -> None:
         (
             DIRECTORY_DELETIONS.name,
             "deletion_id",
-            "The state cleaner of 'app' deleted the directory of task 0_0, 11700 ms after "
-            "'app-StreamThread-1' had released it; its delay is 10000 ms. The lag report of "
+            "2026-01-05 10:00:33.000 UTC  the state cleaner of 'app' deleted the directory of task 0_0, "
+            "11700 ms after 'app-StreamThread-1' had released it; its delay is 10000 ms. The lag report of "
             "'app-StreamThread-2' of 2026-01-05 10:00:30.000 UTC was waiting for its "
             "assignment.",
         ),
         (
             ASSIGNED_TASKS.name,
             "assigned_task_id",
-            "'app-StreamThread-2' was assigned 0_0 as active task. Its instance had reported the offset sum "
+            "2026-01-05 10:00:34.000 UTC  'app-StreamThread-2' was assigned 0_0 as active task. Its instance "
+            "had reported the offset sum "
             "50 for it, but has no directory of it.",
         ),
     ],

@@ -80,6 +80,35 @@ def test_a_verdict_on_a_join_is_explained(reader: Reader) -> None:
     assert explained.position == stale["position"]
 
 
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({}, " Before, b had it; it was still in the group and had not joined since."),
+        ({"previous_owner_joined": None}, " Before, b had it; it was still in the group."),
+        ({"previous_owner_stays": False}, " Before, b had it; it was in the group no more."),
+        ({"previous_owner": "a"}, "gave t-0 to member a (client client-a)."),
+        ({"previous_owner": None, "owners": 2}, "(client client-a).\nIt was assigned to 2 members."),
+        ({"topic": None, "previous_owner": None}, "gave what cannot be read to member a"),
+    ],
+)
+def test_a_verdict_on_an_assignment_is_explained(changed: dict[str, Any], words: str) -> None:
+    row = {
+        "from_time": dt.datetime(2026, 1, 1), "generation": 4, "group_id": "g", "topic": "t", "partition": 0,
+        "member_id": "a", "client_id": "client-a", "owners": 1, "previous_owner": "b",
+        "previous_owner_stays": True, "previous_owner_joined": False,
+    }  # fmt: skip
+    told = explanation._assignment({**row, **changed})
+    assert told.startswith("2026-01-01 00:00:00.000 UTC  generation 4 of group 'g' gave ")
+    assert words in told
+
+
+def test_an_assignment_that_no_log_has_names_no_file(reader: Reader) -> None:
+    assert explanation._file({}, {"cluster": "c", "group_id": "g", "life": 0, "record_offset": 0}) == (
+        None,
+        None,
+    )
+
+
 def _verdict(name: str, witness: dict[str, str]) -> dict[str, Any]:
     return {"verdict_id": name, "module": "OwnershipClaimProps", "witness": json.dumps(witness)}
 

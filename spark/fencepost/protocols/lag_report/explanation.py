@@ -48,23 +48,25 @@ def _deletion(row: Row) -> str:
         else ""
     )
     return (
-        f"The state cleaner of {_name(row['instance'])} deleted the directory of task "
-        f"{printable(row['task_id'])}{after}; its delay is {_or_unknown(row['cleanup_delay_ms'])} ms.{waited}"
+        f"{time_of(row['deleted_at'])}  the state cleaner of {_name(row['instance'])} deleted the directory "
+        f"of task {printable(row['task_id'])}{after}; its delay is "
+        f"{_or_unknown(row['cleanup_delay_ms'])} ms.{waited}"
     )
 
 
 def _assigned(row: Row) -> str:
     return (
-        f"{_name(row['thread'])} was assigned {printable(row['task_id'])} as {row['kind']} task. Its "
-        f"instance had reported the offset sum {_or_unknown(row['offset_sum'])} for it, but has no directory "
-        "of it."
+        f"{time_of(row['assigned_at'])}  {_name(row['thread'])} was assigned {printable(row['task_id'])} as "
+        f"{row['kind']} task. Its instance had reported the offset sum {_or_unknown(row['offset_sum'])} "
+        "for it, but has no directory of it."
     )
 
 
 def _report(row: Row) -> str:
     return (
-        f"{_name(row['instance'])} reported the offset sum {_or_unknown(row['offset_sum'])} for task "
-        f"{printable(row['task_id'] or '?')}; its log shows {_or_unknown(row['logged_offset_sum'])}."
+        f"{time_of(row['reported_at'])}  {_name(row['instance'])} reported the offset sum "
+        f"{_or_unknown(row['offset_sum'])} for task {printable(row['task_id'] or '?')}; its log "
+        f"shows {_or_unknown(row['logged_offset_sum'])}."
     )
 
 

@@ -71,12 +71,14 @@ class PastAssignments:
     def __init__(self) -> None:
         self._of_member: dict[str, tuple[list[int], list[frozenset[Partition] | None]]] = {}
         self._known_from: int | None = None
+        self._why_not_before: str | None = NOT_CAPTURED
 
     def note_generation(self, generation: Generation, changes: Iterable[Change]) -> None:
         """Note the next generation; after a hole, and in another life, earlier generations are forgotten."""
         if generation.before is None:
             self._of_member = {}
             self._known_from = -1 if generation.is_first else generation.generation
+            self._why_not_before = generation.why_none_before.reason
         for change in changes:
             assigned = frozenset[Partition]() if change.after is None else change.after.assigned
             self._add(change.member_id, generation.generation, assigned)
@@ -84,7 +86,7 @@ class PastAssignments:
     def was_assigned(self, member_id: str, partition: Partition, generation: int) -> WasAssigned:
         """Whether the newest generation up to this one assigned the partition to the member."""
         if self._known_from is None or generation < self._known_from:
-            return None, NOT_CAPTURED
+            return None, self._why_not_before
         generations, partitions = self._of_member.get(member_id, ([], []))
         at = bisect_right(generations, generation) - 1
         if at < 0:

@@ -210,7 +210,7 @@ class ClaimRows:
         if generation.is_first:
             return False, None
         if generation.before is None:
-            return None, NOT_CAPTURED
+            return None, generation.why_none_before.reason
         return self._past.was_assigned(member.member_id, partition, claimed_generation)
 
     def _assignment(

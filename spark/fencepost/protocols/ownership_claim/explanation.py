@@ -8,6 +8,7 @@ from typing import Any
 
 from fencepost.protocols.base import Explanation, Verdict
 from fencepost.protocols.ownership_claim.report import CLAIMS, JOINS, REBALANCES
+from fencepost.protocols.ownership_claim.tables import CLASSIC_ASSIGNMENTS
 from fencepost.protocols.witnesses import explained
 from fencepost.reading import Reader, rows
 from fencepost.words import printable, time_of
@@ -26,7 +27,7 @@ _OUTCOMES = {
 
 
 def explain(reader: Reader, verdicts: Sequence[Verdict]) -> dict[str, Explanation]:
-    """Explanations by verdict id, for verdicts whose witness is a claim or a request."""
+    """Explanations by verdict id, for verdicts whose witness is a claim, an assignment or a request."""
     return explained(verdicts, _MODULE, partial(_explanations, reader))
 
 
@@ -35,10 +36,14 @@ def _explanations(reader: Reader, ids: Sequence[str]) -> dict[str, Explanation]:
         return {}
     claims = rows(reader.scan(CLAIMS, where={"claim_id": ids}))
     joins = rows(reader.scan(JOINS, where={"request_id": ids}))
-    places = _places(reader, claims)
+    assignments = rows(reader.scan(CLASSIC_ASSIGNMENTS.name, where={"assignment_id": ids}))
+    places = _places(reader, [*claims, *assignments])
     explanations = {
         row["claim_id"]: Explanation(_claim(row, *_rebalance(places, row)), *_file(places, row))
         for row in claims
+    }
+    explanations |= {
+        row["assignment_id"]: Explanation(_assignment(row), *_file(places, row)) for row in assignments
     }
     return explanations | {
         row["request_id"]: Explanation(_join(row), row["file"], row["position"]) for row in joins
@@ -60,9 +65,9 @@ def _place(row: Row) -> Place:
     return row["cluster"], row["group_id"], row["life"], row["record_offset"]
 
 
-def _file(places: Mapping[Place, Row], row: Row) -> tuple[str, int]:
+def _file(places: Mapping[Place, Row], row: Row) -> tuple[str | None, int | None]:
     rebalance = places.get(_place(row))
-    return (rebalance["file"], rebalance["position"]) if rebalance is not None else ("(not known)", 0)
+    return (None, None) if rebalance is None else (rebalance["file"], rebalance["position"])
 
 
 def _rebalance(places: Mapping[Place, Row], row: Row) -> tuple[str, str]:
@@ -103,6 +108,24 @@ def _claim(row: Row, assignor: str, reason: str) -> str:
         f"{_generation(row['claimed_generation'])}{other}; {assigned}.{_repeated(row)}\n"
         f"The claim is {row['standing']}; {assignor} {outcome}.{reason}"
     )
+
+
+def _assignment(row: Row) -> str:
+    partition = f"{printable(row['topic'])}-{row['partition']}" if row["topic"] else "what cannot be read"
+    given = (
+        f"{time_of(row['from_time'])}  generation {row['generation']} of group {row['group_id']!r} gave "
+        f"{partition} to {_member(row)}."
+    )
+    owners = f"\nIt was assigned to {row['owners']} members." if (row["owners"] or 1) > 1 else ""
+    if row["previous_owner"] in (None, row["member_id"]):
+        return f"{given}{owners}"
+    joined = {True: " and had joined since", False: " and had not joined since"}.get(
+        row["previous_owner_joined"], ""
+    )
+    stays = {True: f"; it was still in the group{joined}", False: "; it was in the group no more"}.get(
+        row["previous_owner_stays"], ""
+    )
+    return f"{given} Before, {printable(row['previous_owner'])} had it{stays}.{owners}"
 
 
 def _repeated(row: Row) -> str:
