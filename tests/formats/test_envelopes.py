@@ -149,6 +149,7 @@ def test_a_request_in_parts_is_one(parts: Callable[[str, int], Iterator[str]], t
         "2026-11-20T22:02:40.024Z  WARN 7 --- [main] a.B : said",
         "2026-11-20T22:02:40.024+01:00 host a.B: said",
         "INFO  [2026-11-20 22:02:40,024] a.B: said",
+        "2026-11-20T22:02:40.024Z INFO main[17]: said",
         '{"ts":"2026-11-20T22:02:40.024Z","level":"INFO","log":"said"}',
         '{"@timestamp":"2026-11-20T22:02:40.024Z","level":"INFO","message":"2026 was said"}',
         '{"log":',

@@ -100,9 +100,10 @@ def lines(chunk: bytes, *, final: bool = False) -> Iterator[Line]:
             break
         end = len(chunk) if newline < 0 else newline
         raw = chunk[begin:end].removesuffix(b"\r")
-        line = Line(plain_line(raw), begin, begin + len(raw), min(end + 1, len(chunk)))
+        may_be = _MAY_BE.match(raw) is not None
+        line = Line(plain_line(raw) if may_be else raw, begin, begin + len(raw), min(end + 1, len(chunk)))
         begin = end + 1
-        if is_part(raw):
+        if may_be and is_part(raw):
             parts.append(line)
         else:
             yield _joined([*parts, line]) if parts else line

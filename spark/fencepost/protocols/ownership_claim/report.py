@@ -125,7 +125,7 @@ class Rebalances:
             longest = unowned["longest_ms"]
             longest_text = f", up to {longest / 1000:.1f} s" if longest is not None else ""
             have = counted(unowned["open"], "still has", "still have")
-            still = f"; {have} none" if unowned["open"] else ""
+            still = f"; {have} none, or the topic is gone" if unowned["open"] else ""
             yield f"Partitions had no owner {counted(unowned['times'], 'time')}{longest_text}{still}."
 
     def _stale_joins(self, cluster: str) -> Iterator[str]:
