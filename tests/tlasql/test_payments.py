@@ -74,6 +74,28 @@ def test_two_records_are_compared(
 
 
 @pytest.mark.parametrize(
+    "formula",
+    [
+        "\\A p \\in payments : p.ok => \\A q \\in payments : q.amount > 0",
+        "\\A p \\in payments : p.amount > 5 => ~ \\E q \\in payments : q.amount = 3",
+    ],
+)
+def test_tlc_is_given_all_records_where_all_are_looked_at(
+    formula: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing relates them, and one that breaks the claim is of another order."""
+    mapping = folder / "mapping.toml"
+    mapping.write_text(
+        mapping.read_text(encoding="utf-8").replace('within = ["order"]\n', ""), encoding="utf-8"
+    )
+    _claim(folder, formula)
+    main(["explain", *FILES, "--data", "data", "--confirm", "--only", "alike", "--limit", "1"])
+    said = capsys.readouterr().out
+    assert "alike is violated" in said
+    assert "TLC confirms it." in said
+
+
+@pytest.mark.parametrize(
     ("formula", "says"),
     [
         (

@@ -6,7 +6,6 @@ import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from tlasql.commands.story import explanation
 from tlasql.compiler.compiled import Compiled, CompiledModule
 from tlasql.java.tlc import TlcError, UnreadableError
 from tlasql.lang.errors import Diagnostic, Location, TlaSqlError, fail
+from tlasql.lang.words import meant
 from tlasql.replay.confirm import confirm, exported
 from tlasql.replay.trace import TooLargeError
 from tlasql.replay.window import window
@@ -72,8 +72,7 @@ def _chosen(compiled: CompiledModule, only: str | None) -> list[Compiled]:
         raise fail(Location(str(compiled.file), 1, 1), "there is no invariant or step to judge", remedy)
     if not chosen:
         known = [each.mark.id for each in judged]
-        near = get_close_matches(str(only), known, 1)
-        remedy = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
+        remedy = meant(str(only), known, f"known are {', '.join(known)}")
         raise fail(Location(str(compiled.file), 1, 1), f"no invariant or step {only}", remedy)
     return chosen
 

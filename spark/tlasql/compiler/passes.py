@@ -13,6 +13,7 @@ from tlasql.inference.check import Checker, declared_types, infer_types
 from tlasql.java.sany import export_xml
 from tlasql.lang.errors import Diagnostic, Location, TlaSqlError
 from tlasql.lang.types import TYPES_ARE, Type, TypeSyntaxError, parse_type
+from tlasql.lang.words import meant
 from tlasql.mapping.file import sidecar
 from tlasql.mapping.loader import load_mapping
 from tlasql.read.inline import GIVEN_ANEW, Inliner
@@ -70,7 +71,7 @@ def check_names(work: Compilation) -> None:
     ):
         for name in sorted(given.keys() - known):
             message = f"[{table}] {name}: the module has no such {what}"
-            remedy = "correct the name, or remove the line"
+            remedy = meant(name, known, "correct the name, or remove the line")
             work.problems.append(Diagnostic(names.file.place(table, name), message, remedy))
 
 

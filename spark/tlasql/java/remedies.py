@@ -27,7 +27,7 @@ _PLACES = (
     (r"", r"(?i:mod)\b", "write % for the remainder"),
     (r"", r"(?:if|then|else|let|case)\b", "write IF, THEN, ELSE, LET, IN and CASE in capitals"),
     (r"(?:!|=\s*!|<>)=?\s*$", r"", _NOT_EQUAL),
-    (r"", r"<>", _NOT_EQUAL),
+    (r"", r"<>|!=", _NOT_EQUAL),
     (r"[-+*]=\s*$", r"", "nothing is assigned: x' = x + 1 says what the next state has"),
     (r"(?<!\w)'\s*$", r"", 'a string stands in double quotes: "..."'),
     (r"EXCEPT\s*$", r"\[|\.", "write [f EXCEPT ![x] = e]"),
@@ -134,7 +134,8 @@ def _unknown(said: re.Match[str], place: Location, lines: Sequence[str]) -> tupl
     if re.search(rf"(?:\\[AE]|[{{\[])[^:|]*\b{re.escape(name)}\b[^:|]*\\in\b[^:|]*,[^:|]*$", line):
         return message, f"the sets of one list cannot name its variables: \\A {name} \\in S : \\A ..."
     words = {word for line in lines for word in re.findall(r"\w+", line)}
-    near = get_close_matches(name, sorted(words - {name}), 1, 0.75)
+    words |= {each for each, remedy in _NAMES.items() if remedy.startswith("EXTENDS")}
+    near = get_close_matches(name, sorted(words - {name}), 1, 0.66)
     return message, _NAMES.get(name) or (f"did you mean {near[0]}?" if near else _ELSEWHERE)
 
 
@@ -150,6 +151,9 @@ def _unresolved(said: re.Match[str], _place: Location, _lines: Sequence[str]) ->
 
 def _precedence(said: re.Match[str], _place: Location, _lines: Sequence[str]) -> tuple[str, str]:
     message = f"neither of {_written(said[1])} and {_written(said[2])} binds first"
+    foreign = next((each for each in said.groups() if each in ("&&", "||")), None)
+    if foreign is not None:
+        return message, _OPERATORS[foreign]
     return message, "write parentheses around one of them"
 
 

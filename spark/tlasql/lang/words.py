@@ -1,6 +1,9 @@
-"""Numbers in messages."""
+"""Numbers and names in messages."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
 
 
 def counted(number: int, one: str) -> str:
@@ -10,3 +13,13 @@ def counted(number: int, one: str) -> str:
     ('1 argument', '0 arguments')
     """
     return f"{number} {one}{'' if number == 1 else 's'}"
+
+
+def meant(name: str, known: Iterable[str], otherwise: str) -> str:
+    """The nearest of the names that are ``known``; what to do where none is near.
+
+    >>> meant("pald", ["paid", "holder"], "known are paid, holder")
+    'did you mean paid?'
+    """
+    near = get_close_matches(name, list(known), 1)
+    return f"did you mean {near[0]}?" if near else otherwise

@@ -7,11 +7,11 @@ import tomllib
 from collections.abc import Iterator
 from collections.abc import Mapping as Dict
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from tlasql.lang.errors import Diagnostic, Location, TlaSqlError, fail
+from tlasql.lang.words import meant
 
 Keys = tuple[str, ...]
 _TEXT, _TRUTH, _ANY, _COLUMN = "text", "true or false", "anything", "column or list of columns"
@@ -130,8 +130,7 @@ def strange_keys(
     """A diagnostic for each key of an entry that such an entry does not have."""
     for key in entry:
         if key not in known:
-            near = get_close_matches(key, known, 1)
-            remedy = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
+            remedy = meant(key, known, f"known are {', '.join(known)}")
             where = f"[{'.'.join(keys)}] has no {key}" if keys else f"a mapping has no {key}"
             yield Diagnostic(file.place(*keys, key), where, remedy)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from tlasql.lang.errors import Diagnostic, TlaSqlError
 from tlasql.lang.types import INT, STR, Function, Record, SetOf, Tuple, Type
-from tlasql.lang.words import counted
+from tlasql.lang.words import counted, meant
 from tlasql.mapping.file import HISTORY, RECORDS, Keys, read_mapping, strange_keys
 from tlasql.mapping.model import (
     DECISION,
@@ -314,12 +314,13 @@ class _Loader:
         if table not in self._schemas:
             known = ", ".join(sorted(self._schemas)) or "none"
             message = f"there is no table {table}" if table else f"[{'.'.join(where)}] names no table"
-            self._wrong(where, message, f"the schemas know: {known}", table)
+            self._wrong(where, message, meant(table, self._schemas, f"the schemas know: {known}"), table)
             return
         for column in columns:
             if column not in self._schemas[table] and column != "?":
                 known = ", ".join(self._schemas[table])
-                self._wrong(where, f"{table} has no column {column}", f"it has: {known}", column)
+                remedy = meant(column, self._schemas[table], f"it has: {known}")
+                self._wrong(where, f"{table} has no column {column}", remedy, column)
             elif column in INTERVAL:
                 self._interval(table, column, where)
 

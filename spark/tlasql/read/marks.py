@@ -18,7 +18,7 @@ from difflib import get_close_matches
 
 from tlasql.lang.errors import Diagnostic, Location
 from tlasql.lang.source import Block, blocks, code
-from tlasql.lang.words import counted
+from tlasql.lang.words import counted, meant
 
 SEVERITIES = ("critical", "warning", "info")
 KINDS = {
@@ -233,7 +233,9 @@ def _scan(file: str, block: Block) -> tuple[list[_Found], list[Diagnostic]]:
             if not annotated and not get_close_matches(name.lower(), _LOWER):
                 continue  # other tools write such words, and authors
             known = ", ".join(f"@{each}" for each in _KNOWN)
-            problems.append(Diagnostic(location, f"unknown annotation @{name}", f"known are {known}"))
+            problems.append(
+                Diagnostic(location, f"unknown annotation @{name}", meant(name, _KNOWN, f"known are {known}"))
+            )
         elif name in _TYPE_USAGE and (typed is None or not closed):
             problem = Diagnostic(location, f"@{name} has no type", _TYPE_USAGE[name])
             found.append(_Found(name, None, typed, location, problem))
@@ -268,7 +270,11 @@ def _mark(main: _Found, found: list[_Found], block: Block) -> tuple[Mark | None,
     severity = named.get("severity")
     if severity is not None and severity not in SEVERITIES:
         problems.append(
-            Diagnostic(main.location, f'"{severity}" is no severity', f"one of {', '.join(SEVERITIES)}")
+            Diagnostic(
+                main.location,
+                f'"{severity}" is no severity',
+                meant(severity, SEVERITIES, f"one of {', '.join(SEVERITIES)}"),
+            )
         )
     transitive = [each for each in found if each.name == "transitive"]
     if transitive and main.name != "step":

@@ -12,7 +12,7 @@ from sqlglot import exp
 from tlasql.compiler.compiled import Compiled, CompiledModule
 from tlasql.lang.ir import Variable, walk
 from tlasql.lang.source import cited
-from tlasql.mapping.model import INTERVAL, History, Records, Whole
+from tlasql.mapping.model import INTERVAL, History, Whole
 from tlasql.plan.clauses import Clause
 from tlasql.plan.frames import Frame, RecordFrame, StateFrame
 from tlasql.sql import tree
@@ -46,7 +46,7 @@ def window(
     frame, names = frame_of(definition, verdict), variables_of(definition)
     others = dict.fromkeys(names)  # not known: a verdict on one set of records says nothing of another
     if isinstance(frame, RecordFrame):
-        found = _record_window(compiled, frame.records, verdict, run, dialect)
+        found = _record_window(compiled, frame, verdict, run, dialect)
         return replace(found, states=[{**others, **state} for state in found.states])
     variables = [compiled.mapping.variables[name] for name in names]
     mapped = tuple(each for each in variables if isinstance(each, History | Whole))
@@ -126,15 +126,18 @@ def _equals(column: str, value: Any) -> exp.Expr:
 
 
 def _record_window(
-    compiled: CompiledModule, records: Records, verdict: Mapping[str, Any], run: Rows, dialect: Dialect
+    compiled: CompiledModule, frame: RecordFrame, verdict: Mapping[str, Any], run: Rows, dialect: Dialect
 ) -> Window:
-    """One state: the records that met it, of the first of the states the element may have met."""
+    """One state: the records that met it, of the first of the states the element may have met. Where nothing
+    relates them, those that the definition looks at: the element alone, or all.
+    """
+    records = frame.records
     cluster = compiled.mapping.scope[0]
     subject = next(iter(json.loads(verdict["witness"]).values()))
     identity = subject if isinstance(subject, dict) else {records.identity[0]: subject}
     shared = [cluster, *(records.fields[each] for each in records.within)]
     shared += [records.alternatives] if records.alternatives else []
-    if not records.within:
+    if not records.within and not frame.aggregates:
         shared += records.identity
     on = tree.all_of(exp.EQ(this=tree.col(c, "met"), expression=tree.col(c, "own")) for c in shared)
     columns = [tree.alias(tree.col(column, "met"), name) for name, column in records.fields.items()]
