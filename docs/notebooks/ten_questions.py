@@ -16,6 +16,7 @@
 # %%
 import os
 import re
+import sys
 
 import duckdb
 from pyiceberg.catalog import load_catalog
@@ -35,6 +36,8 @@ def ask(question, sql):
             database.register(f"rows of {mart}", lake.load_table(f"marts.{mart}").scan().to_arrow())
             database.execute(f'CREATE VIEW marts.{mart} AS FROM "rows of {mart}"')
     answers[question] = database.sql(sql).df()
+    if "get_ipython" not in globals():  # a notebook shows what a cell returns
+        sys.stdout.write(f"\n{question}\n{answers[question].to_string(index=False)}\n")
     return answers[question]
 
 
@@ -44,7 +47,7 @@ ask(
     """
     SELECT cluster, severity, state, title, first_seen, last_seen, fingerprint
     FROM marts.fct_incidents WHERE state IN ('new', 'ongoing')
-    ORDER BY severity, first_seen
+    ORDER BY list_position(['critical', 'warning', 'info'], severity), first_seen
     """,
 )
 

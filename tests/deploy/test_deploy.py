@@ -147,6 +147,14 @@ def test_the_unit_and_the_line_of_cron_collect_with_the_example(
     assert settings.clusters[0].brokers[0].log_dirs
 
 
+def test_images_begin_with_a_release_of_debian_that_has_the_java_they_install() -> None:
+    """Without one the newest release is taken, which need not have it."""
+    texts = [(DEPLOY / "Containerfile").read_text(), (ROOT / "docs" / "spark.md").read_text()]
+    found = [image for text in texts for image in re.findall(r"^FROM (python:\S+)", text, re.MULTILINE)]
+    assert set(found) == {"python:3.11-slim-bookworm"}
+    assert all("openjdk-17-jre-headless" in text for text in texts)
+
+
 def test_the_images_are_built_of_what_is_there() -> None:
     text = (DEPLOY / "Containerfile").read_text().replace("\\\n", " ")
     names = {each["name"] for each in TARGET.finditer(text)}

@@ -48,11 +48,15 @@ def test_there_is_an_example_for_each_tool_that_can_be_tried() -> None:
     assert [tool for tool, _ in EXAMPLES] == ["PyIceberg", "DuckDB"]
 
 
-def test_the_notebook_answers_its_questions(audit: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_notebook_answers_its_questions(
+    audit: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("CATALOG", audit.settings.lake.catalog)
     answers = runpy.run_path(str(DOCS / "notebooks" / "ten_questions.py"))["answers"]
     assert len(answers) == 10
     assert [question for question, frame in answers.items() if frame.empty] == []
+    printed = capsys.readouterr().out
+    assert [question for question in answers if f"\n{question}\n" not in printed] == []
 
 
 @pytest.mark.parametrize("dimension", DIMENSIONS)

@@ -643,9 +643,10 @@ def test_a_page_that_cannot_be_written_prevents_nothing(
     settings = publish(episodes=(CRITICAL,), **{CRITICAL: "violated"})
     settings = dataclasses.replace(settings, report=Report(folder=tmp_path / "page"))
     heard: list[str] = []
-    with pytest.raises(GateFailed, match=r"^FAILED: "):
+    with pytest.raises(GateFailed, match=r"^FAILED: ") as closed:
         run_gate(settings, [lambda title, text: heard.append(text)], run_id="one")
     assert len(heard) == 1
+    assert "Page: " not in str(closed.value)
     assert f"the page could not be written ({tmp_path}/page: File exists)" in caplog.text
     assert "Traceback" not in caplog.text
     assert audit_runs.last_finished(ensure(settings.lake), but="") is not None

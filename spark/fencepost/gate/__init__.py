@@ -19,7 +19,7 @@ from fencepost.incidents import Incident, counts
 from fencepost.metrics import write_metrics
 from fencepost.opening import ensure, open_lake
 from fencepost.outcomes import NOT_JUDGED, Outcome, coverage_counts
-from fencepost.page.addresses import address, page_folder
+from fencepost.page.addresses import address, first_page, page_folder
 from fencepost.page.folder import FolderError
 from fencepost.page.site import write
 from fencepost.places import project_folder, work_folder
@@ -85,6 +85,8 @@ def run_gate(
     alerts.audit_succeeded(settings)
     if settings.report.page:
         _write_page(settings, found)
+        # where nothing could be written, nobody is sent there
+        result = dataclasses.replace(result, page=first_page(settings))
     if result.passed:
         return result
     closed = GateFailed(result)
