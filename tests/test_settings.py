@@ -375,6 +375,10 @@ def test_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             "audit.chapter: 'never' is not a length of time such as 36h",
         ),
         (
+            CLUSTER + "[audit]\nchapter = '2h'",
+            "audit.chapter: '2h' is too short to tell what happened near its begin. Use 6h or more.",
+        ),
+        (
             CLUSTER + "[audit]\nchapter = 'all'\nwindow = '30d'",
             'audit.window: keeps whole chapters, and chapter = "all" makes only one.',
         ),

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.replay.requests import LATEST_MS
+from fencepost.settings.values import SHORTEST_CHAPTER_MS
 
 FIRST = 0
 """The begin of the first chapter, which has everything before the second one."""
@@ -35,10 +36,8 @@ FEW_LINES = 8_000
 about as long as every later run takes for the files of a dozen chapters.
 """
 
-SHORTEST_MS = 6 * 3_600_000
-"""No chapter is divided into shorter ones: what it reads beyond its begin and its end would cost more than is
-saved.
-"""
+SHORTEST_MS = SHORTEST_CHAPTER_MS
+"""No chapter is divided into shorter ones."""
 
 OVERLAP_MS = 3_600_000
 """How far a chapter reads beyond its begin and its end: lines and records up to so long before or after an

@@ -20,6 +20,10 @@ from fencepost.formats.clock import zone_of
 from fencepost.settings.mistakes import Expected, mistake, nearest, shown
 
 DAY_MS = 86_400_000
+SHORTEST_CHAPTER_MS = DAY_MS // 4
+"""A chapter reads an hour beyond its begin and its end, and the rows of shorter ones may contradict those of
+one rebuild of all history.
+"""
 MAX_INT = 2**31 - 1
 SQLITE = "sqlite:///"
 WITHOUT_SECRETS = ("mailto", "mailtos", "syslog")
@@ -118,7 +122,12 @@ def as_duration(text: Any) -> Any:
 
 def as_chapter(text: Any) -> Any:
     """A length of time, or None for ``all``."""
-    return None if text == "all" else as_duration(text)
+    if text == "all":
+        return None
+    length_ms = as_duration(text)
+    if length_ms < SHORTEST_CHAPTER_MS:
+        raise mistake(f"{shown(text)} is too short to tell what happened near its begin. Use 6h or more.")
+    return length_ms
 
 
 def not_negative(number: int) -> int:
