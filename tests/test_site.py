@@ -28,6 +28,7 @@ from fencepost.opening import open_lake
 from fencepost.page import site
 from fencepost.page.addresses import entity_file, first_page, incident_file, incident_page
 from fencepost.page.folder import LISTING, Folder, FolderError
+from fencepost.page.rendering import prose
 from fencepost.settings import Settings, load
 from fencepost.tables.table import ARROW
 
@@ -171,8 +172,15 @@ def test_the_page_of_an_incident_has_its_whole_story(written: Path, troubled: Au
     assert re.search(rf"Who owned the partition.*?then\s*\S+ \S+ UTC\s*{re.escape(owner[1])}", words)
     assert re.search(r"Logged in \S+kafka-request\.log\S* at byte \d+", words)
     assert re.search(r"fencepost explain [0-9a-f]{16} --config /", words)
+    assert re.search(r"On call\s+[A-Z]", words)
+    assert "`" not in words.partition("On call")[2]  # commands in the text are code
     assert [tag for tag, _ in page.elements].count("mark") >= 1
     assert "img" in [tag for tag, _ in page.elements]
+
+
+def test_commands_in_a_text_are_code_whatever_names_they_have() -> None:
+    told = str(prose("run `a --group G`, <then> `b`", {"group_id": "` <i>`"}))
+    assert told == "Run <code>a --group &#39;` &lt;i&gt;`&#39;</code>, &lt;then&gt; <code>b</code>"
 
 
 def test_every_incident_of_the_lake_has_its_page_and_commands_name_it(

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 from base64 import b64encode
+from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
@@ -14,6 +15,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup, escape
 
+from fencepost.report.on_call import with_names
 from fencepost.words import printable, time_of
 
 
@@ -21,6 +23,18 @@ def render(template: str, **values: Any) -> bytes:
     """A page: the template ``<template>.html`` with these values. ``root`` is the way up to the index."""
     text: str = _environment().get_template(f"{template}.html").render(**values)
     return text.encode("utf-8", "backslashreplace")
+
+
+def prose(text: str, about: Mapping[str, Any] | None = None) -> Markup:
+    """A text of ours that begins with a capital; what stands between two backquotes is code, in which names
+    are filled in (``with_names``), which may have backquotes, too.
+    """
+    parts = (text[:1].upper() + text[1:]).split("`")
+    kinds = (Markup("{}"), Markup("<code>{}</code>"))
+    return Markup("").join(
+        kinds[number % 2].format(printable(with_names(part, about or {})))
+        for number, part in enumerate(parts)
+    )
 
 
 @cache
@@ -40,7 +54,7 @@ def _environment() -> Any:
         # what was put in by somebody else has another digest, and a browser does not run it
         script_digest=b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
-    environment.filters.update(moment=_moment, lines=_lines, marked=_marked, number=_number)
+    environment.filters.update(moment=_moment, lines=_lines, marked=_marked, number=_number, prose=prose)
     return environment
 
 

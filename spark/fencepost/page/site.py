@@ -26,7 +26,7 @@ from fencepost.protocols import protocols
 from fencepost.reading import Reader
 from fencepost.report import Judged, Stories, command, judged
 from fencepost.report.incidents import facts_of, gravest_invariants, known_sentences, when
-from fencepost.report.on_call import what_to_do
+from fencepost.report.on_call import told_on_call
 from fencepost.report.screen import changed_sentence, runs_of
 from fencepost.settings import SEVERITIES, Settings
 from fencepost.waivers import waiver_sentences
@@ -111,7 +111,7 @@ class _Site:
                 details=stories.details(each),
                 happened=stories.happened(told, each, around, self._settings),
                 picture=pictures.of(each),
-                on_call=what_to_do(gravest_invariants(each)[0], each),
+                on_call=told_on_call(gravest_invariants(each)[0]),
                 known=known_sentences(each),
                 commands=stories.commands(each, self._settings),
                 similar=self._rows(stories.similar(each, self._of_same)),

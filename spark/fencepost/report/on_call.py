@@ -28,18 +28,22 @@ _BLANK = re.compile("|".join(rf"{re.escape(blank)}(?![\w:])" for blank in _BLANK
 
 
 def what_to_do(invariant: str, about: Mapping[str, Any]) -> str | None:
-    """What the text of a definition tells the engineer on call, in one paragraph; None if it does not say.
-    ``about``: the names of what is violated, by column (an incident, or ``names_of`` a verdict). What it does
-    not name stays as the text has it.
-    """
-    found = definition(invariant)
-    told = (" ".join(each.split()) for each in (found.prose if found else "").split("\n\n"))
-    text = next((each.removeprefix(_BEGINS) for each in told if each.startswith(_BEGINS)), None)
+    """``told_on_call`` with names."""
+    text = told_on_call(invariant)
     return with_names(text, about) if text else None
 
 
+def told_on_call(invariant: str) -> str | None:
+    """What the text of a definition tells the engineer on call, in one paragraph; None if it does not say."""
+    found = definition(invariant)
+    told = (" ".join(each.split()) for each in (found.prose if found else "").split("\n\n"))
+    return next((each.removeprefix(_BEGINS) for each in told if each.startswith(_BEGINS)), None)
+
+
 def with_names(text: str, about: Mapping[str, Any]) -> str:
-    """The text with the names that its commands leave open."""
+    """The text with the names that its commands leave open. ``about``: the names of what is violated, by
+    column (an incident, or ``names_of`` a verdict). What it does not name stays as the text has it.
+    """
     return _BLANK.sub(lambda blank: _filled(blank[0], about), text)
 
 
