@@ -392,7 +392,9 @@ def _no_audit(settings: Settings) -> UsageError:
 
 
 def _to_audit(settings: Settings) -> str:
-    return shell.line("fencepost", "audit", "--config", str(settings.path))
+    from fencepost.report.commands import command
+
+    return command(settings, "audit", anywhere=True)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fencepost.words import WIDTH, printable
+from tlasql.lang.words import as_tla
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _COMMAND = re.compile(r"`kafka-[^`]*`")
@@ -69,7 +70,7 @@ def named(members: Mapping[str, Any], names: Mapping[str, str] | None = None) ->
 
 def values_of(observed: str | None) -> dict[str, str]:
     """The values of a definition that were observed, as TLA+ writes them."""
-    return {name: _as_tla(value) for name, value in parsed(observed).items()}
+    return {name: as_tla(value) for name, value in parsed(observed).items()}
 
 
 def evidence_of(evidence: str | None) -> dict[str, str]:
@@ -96,13 +97,6 @@ def log_of(scope: str | None) -> str:
     if "log" in place:
         return printable(place["log"].rpartition(":")[2])
     return f"{printable(place.get('topic'))}-{place.get('partition')}"
-
-
-def _as_tla(value: Any) -> str:
-    """A value of JSON as TLA+ writes it; one that is not known, which TLA+ has not, as a question mark."""
-    if isinstance(value, bool):
-        return str(value).upper()
-    return "?" if value is None else json.dumps(value, ensure_ascii=False)
 
 
 def without_digests(witness: Mapping[str, Any]) -> dict[str, Any]:

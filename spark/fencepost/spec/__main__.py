@@ -6,12 +6,12 @@ A NAME that two protocols have is written PROTOCOL/NAME.
 """
 
 import sys
-from difflib import get_close_matches
 
 from fencepost.places import project_folder
 from fencepost.spec.check import check
 from fencepost.spec.manifest import Run, runs
 from tlasql.java.tlc import TlcError
+from tlasql.lang.words import meant
 
 FOLDERS = [path.parent for path in sorted(project_folder("spec").glob("*/manifest.json"))]
 RUNS = {f"{folder.name}/{run.name}": run for folder in FOLDERS for run in runs(folder)}
@@ -22,9 +22,8 @@ def called(name: str) -> Run:
     found = [each for each in RUNS if name in (each, each.partition("/")[2])]
     if len(found) != 1:
         short = [each.partition("/")[2] for each in RUNS]
-        near = get_close_matches(name.rpartition("/")[2], short, 1)
-        meant = f"did you mean {near[0]}?" if near else "see `list`"
-        sys.exit(f"{name}: " + (f"one of {', '.join(found)}?" if found else f"no such run; {meant}"))
+        near = meant(name.rpartition("/")[2], short, "see `list`")
+        sys.exit(f"{name}: " + (f"one of {', '.join(found)}?" if found else f"no such run; {near}"))
     return RUNS[found[0]]
 
 

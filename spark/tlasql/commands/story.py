@@ -8,7 +8,8 @@ from typing import Any
 
 from tlasql.compiler.compiled import Compiled, CompiledModule
 from tlasql.lang.ir import Quantified, text, walk
-from tlasql.lang.types import Function, Record, Scalar, SeqOf, SetOf, Tuple, Type
+from tlasql.lang.types import Function, Record, Scalar, SeqOf, SetOf, Tuple, Type, parts_of
+from tlasql.lang.words import as_tla
 from tlasql.plan.frames import RecordFrame
 from tlasql.replay.trace import entries, literal
 from tlasql.replay.window import Window, frame_of
@@ -160,7 +161,7 @@ def _types(definition: Compiled) -> dict[str, Type]:
 def _row(frame: RecordFrame, identity: Any) -> str:
     """What names a record in its table: no value of the specification."""
     columns = identity if isinstance(identity, dict) else {frame.records.identity[0]: identity}
-    named = ", ".join(f"{column} {_plain(value)}" for column, value in columns.items())
+    named = ", ".join(f"{column} {as_tla(value)}" for column, value in columns.items())
     return f"the row of {frame.records.universe.table} with {named}"
 
 
@@ -169,31 +170,14 @@ def _shown(value: Any, kind: Type | None) -> str:
     if kind is None or any(
         isinstance(each, Function) and not isinstance(each.argument, Scalar) for each in _inside(kind)
     ):
-        return _plain(value)
+        return as_tla(value)
     return _text(value, kind)
-
-
-def _plain(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).upper()
-    return json.dumps(value, ensure_ascii=False) if value is not None else "?"
 
 
 def _inside(kind: Type) -> Iterator[Type]:
     """A type and its parts."""
     yield kind
-    match kind:
-        case SetOf(element=part) | SeqOf(element=part):
-            parts: tuple[Type, ...] = (part,)
-        case Function(argument=argument, result=result):
-            parts = (argument, result)
-        case Record(fields=fields):
-            parts = tuple(part for _, part in fields)
-        case Tuple(parts=inner):
-            parts = inner
-        case _:
-            parts = ()
-    for part in parts:
+    for part in parts_of(kind):
         yield from _inside(part)
 
 

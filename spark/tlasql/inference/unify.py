@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from tlasql.lang.types import BOOL, INT, STR, Function, Record, Scalar, SeqOf, SetOf, Tuple, Type
+from tlasql.lang.types import BOOL, INT, STR, Function, Record, Scalar, SeqOf, SetOf, Tuple, Type, parts_of
 
 
 @dataclass(frozen=True)
@@ -166,18 +166,8 @@ class Unifier:
 
     def _parts(self, kind: Type) -> Sequence[Type]:
         """The parts of a type, or of the shape of an unknown."""
-        match self.head(kind):
-            case SetOf(element=element) | SeqOf(element=element):
-                return (element,)
-            case Function(argument=argument, result=result):
-                return (argument, result)
-            case Tuple(parts=parts):
-                return parts
-            case Record(fields=fields):
-                return [part for _, part in fields]
-            case Unknown(number=number):
-                return _seen(self._shapes.get(number))
-        return ()
+        kind = self.head(kind)
+        return _seen(self._shapes.get(kind.number)) if isinstance(kind, Unknown) else parts_of(kind)
 
     def _all(self, pairs: Iterable[tuple[Type, Type]]) -> None:
         for one, other in pairs:

@@ -5,7 +5,7 @@ records, tuples. ``{type: Str, bal?: Int}`` is a record of several shapes: it ma
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 _TOKEN = re.compile(r"\s*(->|<<|>>|[A-Za-z_$]\w*|[(){}\[\]:,?])")
@@ -127,6 +127,20 @@ _MEANT = {
 
 
 TYPES_ARE = "a type is Int, Bool, Str, Set(T), Seq(T), A -> B, <<A, B>>, {field: T} or a sort in capitals"
+
+
+def parts_of(kind: Type) -> Sequence[Type]:
+    """The types that a type is made of: none for a scalar."""
+    match kind:
+        case SetOf(element=element) | SeqOf(element=element):
+            return (element,)
+        case Function(argument=argument, result=result):
+            return (argument, result)
+        case Tuple(parts=parts):
+            return parts
+        case Record(fields=fields):
+            return [part for _, part in fields]
+    return ()
 
 
 class TypeSyntaxError(Exception):

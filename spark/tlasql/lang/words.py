@@ -1,9 +1,11 @@
-"""Numbers and names in messages."""
+"""Numbers, names and values in messages."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any
 
 
 def counted(number: int, one: str) -> str:
@@ -13,6 +15,17 @@ def counted(number: int, one: str) -> str:
     ('1 argument', '0 arguments')
     """
     return f"{number} {one}{'' if number == 1 else 's'}"
+
+
+def as_tla(value: Any) -> str:
+    """A value of JSON as TLA+ writes it; one that is not known, which TLA+ has not, as a question mark.
+
+    >>> as_tla(True), as_tla("a"), as_tla(None)
+    ('TRUE', '"a"', '?')
+    """
+    if isinstance(value, bool):
+        return str(value).upper()
+    return "?" if value is None else json.dumps(value, ensure_ascii=False)
 
 
 def meant(name: str, known: Iterable[str], otherwise: str) -> str:
