@@ -67,8 +67,8 @@ def _run(options: argparse.Namespace) -> int:
         raise TlaSqlError(assumed)
     for identity, reason in compiled.skipped.items():
         print(f"not compiled, as the mapping says: {identity}: {reason}")
-    for each in compiled.left:
-        print(f"{each}: not judged: {excerpt(each)} is not the name of a predicate or a step")
+    for where, why in compiled.left:
+        print(f"{where}: not judged: {excerpt(where)} {why}")
     if compiled.refused:
         print(TlaSqlError(compiled.refused), file=sys.stderr)
     code = int(options.run(compiled, options))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from difflib import get_close_matches
 
@@ -68,6 +69,7 @@ _NAMES = {
         "declare a CONSTANT for it, and give it a model value in the mapping",
     ),
 }
+_UNKNOWN = re.compile(r"Unknown operator: `(.+)'\.")
 _HEAD = re.compile(r"\s*(?:LOCAL\s+)?(\w+)\s*(?:\([^=]*\)|\[[^=]*\])?\s*==")
 _ELSEWHERE = "define or declare it above, or EXTEND the module that does"
 
@@ -78,17 +80,23 @@ def advised(problems: Iterable[Diagnostic], text: Callable[[str], str]) -> list[
     """
     every = list(problems)
     resolved = any("Couldn't resolve" in each.message for each in every)
+    names = {said[1] for each in every if (said := _UNKNOWN.match(each.message))}
     found = []
     for each in every:
         repeats = resolved and each.message.startswith("Could not find declaration or definition of symbol")
         if not repeats and not re.fullmatch(r"Operator \S+ already defined or declared\.", each.message):
-            found.append(_advised(each, code(text(each.location.file))))
+            found.append(_advised(each, code(text(each.location.file)), names))
     return found or every
 
 
-def _advised(problem: Diagnostic, lines: Sequence[str]) -> Diagnostic:
+def _advised(problem: Diagnostic, lines: Sequence[str], unknown: AbstractSet[str]) -> Diagnostic:
+    """``unknown``: the names that nothing defines, none of which is what another one should be."""
     if problem.remedy:
         return problem
+    said = _UNKNOWN.match(problem.message)
+    if said is not None:
+        message, remedy = _unknown(said[1], problem.location, lines, unknown)
+        return replace(problem, message=message, remedy=remedy)
     met = _ENCOUNTERED.search(problem.message)
     if met is not None:
         message, remedy = _unexpected(met[1], met[2], problem.location, lines)
@@ -113,8 +121,7 @@ def _unexpected(what: str, after: str, place: Location, lines: Sequence[str]) ->
     return f'"{what}" cannot stand here, after "{after}"', next(found, _MISSING)
 
 
-def _unknown(said: re.Match[str], place: Location, lines: Sequence[str]) -> tuple[str, str]:
-    name = said[1]
+def _unknown(name: str, place: Location, lines: Sequence[str], unknown: AbstractSet[str]) -> tuple[str, str]:
     message = f"nothing above defines or declares {name}"
     heads = [(n, _HEAD.match(line)) for n, line in enumerate(lines, start=1)]
     defined = [(n, head[1]) for n, head in heads if head is not None]
@@ -135,7 +142,7 @@ def _unknown(said: re.Match[str], place: Location, lines: Sequence[str]) -> tupl
         return message, f"the sets of one list cannot name its variables: \\A {name} \\in S : \\A ..."
     words = {word for line in lines for word in re.findall(r"\w+", line)}
     words |= {each for each, remedy in _NAMES.items() if remedy.startswith("EXTENDS")}
-    near = get_close_matches(name, sorted(words - {name}), 1, 0.66)
+    near = get_close_matches(name, sorted(words - {name} - unknown), 1, 0.66)
     return message, _NAMES.get(name) or (f"did you mean {near[0]}?" if near else _ELSEWHERE)
 
 
@@ -174,7 +181,6 @@ def _fixed(message: str, remedy: str) -> Callable[[re.Match[str], Location, Sequ
 
 
 _WORDS = (
-    (re.compile(r"Unknown operator: `(.+)'\."), _unknown),
     (re.compile(r"Couldn't resolve \w+ operator symbol `(.+)'\."), _unresolved),
     (re.compile(r"The operator (\S+) requires (\d+) arguments\."), _arguments),
     (
