@@ -159,7 +159,7 @@ class _Gathered:
         found = exp.select(*columns).from_(tree.table(spans))
         found = found.join(tree.table(self._mapping.coverage, coverage), on=tree.all_of(on))
         begin, until = tree.col("from_position", spans), tree.col("until", unplaced)
-        same = [
+        same: list[exp.Expr] = [
             exp.EQ(this=tree.col(each, spans), expression=tree.col(each, unplaced))
             for each in self._mapping.scope
         ]
