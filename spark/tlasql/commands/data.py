@@ -6,6 +6,7 @@ say. SQL is compiled for these types, and means something else with others: the 
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -137,7 +138,7 @@ class Data:
 
     def _tables(self, database: Path) -> dict[str, tuple[Location, str]]:
         """Table -> the database, and the table in it."""
-        with database.open("rb") as file:
+        with contextlib.suppress(OSError), database.open("rb") as file:
             if b"DUCK" not in file.read(16):  # another kind of database DuckDB would read with an extension
                 raise fail(self._where, "this is no DuckDB database", _HOW)
         with self._failing(self._where, "this is no DuckDB database", _HOW):

@@ -32,27 +32,7 @@ _UNPARSED = re.compile(r"Could not parse module (\w+)")
 _CYCLE = re.compile(r"dependency cycle is:\s+(.+)")
 _BEGIN = re.compile(r"-{4}\s*MODULE\s+\w+\s*-{4}")
 _AFTER_QUOTE = re.compile(r'after : "\\"')
-_COMMUNITY = {
-    *(
-        "BagsExt",
-        "Bitwise",
-        "Combinatorics",
-        "FiniteSetsExt",
-        "Folds",
-        "Functions",
-        "Graphs",
-        "IOUtils",
-        "Json",
-    ),
-    *(
-        "Relation",
-        "SequencesExt",
-        "UndirectedGraphs",
-        "VectorClocks",
-        "FiniteSetTheorems",
-        "SequenceTheorems",
-    ),
-}
+_COMMUNITY = ("FiniteSetsExt", "FiniteSetTheorems", "SequencesExt", "SequenceTheorems")
 """Modules that others publish, and whose names are near to those of the tools."""
 _STANDARD = ("Naturals", "Integers", "Sequences", "FiniteSets", "TLC", "Bags", "Reals")
 

@@ -167,7 +167,9 @@ class Module(Nodes):
             bounds = node.iterfind("boundSymbols/bound")
             rigid = all(int(text_of(each[-1], "level")) == 0 for each in bounds)
             return self._always_level(operands[0]) if rigid else None
-        if target.tag == "UserDefinedOpKind":
+        if target.tag == "UserDefinedOpKind" and all(
+            int(each.findtext("level") or 1) == 0 for each in operands
+        ):
             definition = self.definition(uid)
             return definition.level if definition.always else None
         return None

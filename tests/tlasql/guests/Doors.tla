@@ -29,9 +29,11 @@ Each == \A d \in Door, f \in Floor : [][(d \in open /\ at = f) => at' = at]_<<at
 EachOf(f) == [][at = f => at' # f]_at
 All == (\A f \in Floor : EachOf(f)) /\ [][Len(queue') <= Len(queue)]_queue
 Rigid == \A f \in calls : [][(f \in calls')]_calls
+OfEach(S) == \A f \in S : [][at = f => at' = f]_at
+OfCalls == OfEach(calls \cup {at})
 Always == \A f \in Floor : [](f \in calls => f # at)
 Fair == \A f \in Floor : <>(at = f)
 THEOREM [](NoDeadlock /\ Closable /\ CanGo /\ ServeOK /\ Pop /\ Jump /\ Cases)
 THEOREM [][Stepping]_<<at, open, calls>> /\ Each /\ All /\ Always
-THEOREM Rigid /\ Fair /\ (\A f \in Floor : EachOf(f))
+THEOREM Rigid /\ OfCalls /\ Fair /\ (\A f \in Floor : EachOf(f))
 ====
