@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -28,6 +29,8 @@ OK, STALE, BAD_INPUT = 0, 1, 2
 _SCHEMAS = (
     'write {"table": {"column": "type"}}, with Spark\'s types: string, bigint, boolean, array<string> ...'
 )
+_OF_SPARK = {"long", "integer", "short", "byte", "real", "dec", "numeric", "timestamp_ltz", "timestamp_ntz"}
+"""Types that Spark calls otherwise, too."""
 _FOLDERS = "[outputs], --out and --export name files and folders that can be written"
 
 
@@ -67,8 +70,8 @@ def _run(options: argparse.Namespace) -> int:
         raise TlaSqlError(assumed)
     for identity, reason in compiled.skipped.items():
         print(f"not compiled, as the mapping says: {identity}: {reason}")
-    for each in compiled.left:
-        print(f"{each}: not judged: {excerpt(each)} is not the name of a predicate or a step")
+    for where, why in compiled.left:
+        print(f"{where}: not judged: {excerpt(where)} {why}")
     if compiled.refused:
         print(TlaSqlError(compiled.refused), file=sys.stderr)
     code = int(options.run(compiled, options))
@@ -210,9 +213,10 @@ def _schemas(source: str) -> Schemas:
         raise fail(Location(source, 1, 1), "the schemas are no tables", _SCHEMAS)
     for table, columns in found.items():
         for column, kind in columns.items():
-            if not isinstance(kind, str) or not _is_type(kind):
+            remedy = _no_type(kind)
+            if remedy is not None:
                 message = f"{table}.{column}: {kind!r} is no type of Spark"
-                raise fail(_place(source, text, table, column), message, _SCHEMAS)
+                raise fail(_place(source, text, table, column), message, remedy)
     return found
 
 
@@ -222,15 +226,19 @@ def _place(source: str, text: str, table: str, column: str) -> Location:
     return Location(source, text.count("\n", 0, max(begin, 0)) + 1, 1)
 
 
-def _is_type(text: str) -> bool:
+def _no_type(kind: object) -> str | None:
+    """What to write instead of what is no type of Spark."""
     from sqlglot import exp
     from sqlglot.errors import SqlglotError
 
     try:
-        exp.DataType.build(text, dialect="spark")
+        meant = exp.DataType.build(str(kind), dialect="spark").sql(dialect="spark").lower()
     except (SqlglotError, ValueError):
-        return False
-    return True
+        return _SCHEMAS
+    if not isinstance(kind, str):
+        return _SCHEMAS
+    is_word = re.fullmatch(r"\w+", kind) is not None
+    return f"write {meant}" if is_word and kind.lower() not in {meant, *_OF_SPARK} else None
 
 
 def _check_outputs(compiled: CompiledModule) -> None:

@@ -65,6 +65,8 @@ def test_a_column_has_the_type_of_the_schemas(
         (_database("SELECT 2 AS d"), {"c": "boolean"}, "none of the columns of s.t"),
         (_folder("s.t.json", '[{"c": {"a": 1.5}}]'), {"c": "map<string,bigint>"}, "which is not MAP"),
         (_folder("s.t.json", '{"a": 1}'), {"c": "bigint"}, "none of the columns of s.t"),
+        (_folder("s.t.json", '[{"c": ["a", "b"]}]'), {"c": "string"}, "s.t.c is VARCHAR[], which is no text"),
+        (_folder("s.t.csv", "c\n1\nNULL\n"), {"c": "bigint"}, "leave empty what is not known"),
         (_folder("s.t.parquet", "no parquet"), {"c": "bigint"}, "s.t cannot be read"),
         (_plain_file, {"c": "bigint"}, "this is no DuckDB database"),
     ],
@@ -89,6 +91,8 @@ def test_a_file_without_rows_is_an_empty_table(tmp_path: Path) -> None:
     ("names", "words"),
     [
         (("s.t.csv",), "has no table s.u"),
+        (("s.t.csv", "u.csv"), "/u.csv to s.u.csv, if it is meant"),
+        (("s.t.csv", "s_u.csv"), "/s_u.csv to s.u.csv, if it is meant"),
         (("s.t.csv", "s.u.csv"), "s.u has no column d in"),
         (("s.t.csv", "s.t.json"), "s.t is in s.t.csv, too"),
     ],
@@ -101,3 +105,16 @@ def test_what_the_data_lacks_is_named(tmp_path: Path, names: tuple[str, ...], wo
         schemas = {"s.t": {"c": "bigint"}, "s.u": {"c": "bigint", "d": "bigint"}}
         Data(tmp_path, schemas).rows("SELECT d FROM s.u JOIN s.t USING (c)")
     assert words in str(error.value)
+
+
+def test_a_column_of_another_case_is_named(tmp_path: Path) -> None:
+    (tmp_path / "s.t.csv").write_text("c,Seat\n1,2\n", encoding="utf-8")
+    with pytest.raises(TlaSqlError, match=r"has no column seat in .*\n    rename Seat, if it is meant"):
+        Data(tmp_path, {"s.t": {"c": "bigint", "seat": "bigint"}}).rows("SELECT seat FROM s.t")
+
+
+def test_another_kind_of_database_needs_no_extension(tmp_path: Path) -> None:
+    """DuckDB would ask the network for it."""
+    (tmp_path / "x.db").write_bytes(b"SQLite format 3\0" + bytes(100))
+    with pytest.raises(TlaSqlError, match="this is no DuckDB database\n"):
+        Data(tmp_path / "x.db", {"s.t": {"c": "bigint"}})

@@ -126,6 +126,10 @@ EXTENDED = {
         "---- MODULE Utils ----\nEXTENDS integers\n====\n",
         "Utils.tla:2:9: error: module integers cannot be found\n    did you mean Integers?",
     ),
+    "a module of the community": (
+        "---- MODULE Utils ----\nEXTENDS SequencesExt\n====\n",
+        "Utils.tla:2:9: error: module SequencesExt cannot be found\n    put SequencesExt.tla beside",
+    ),
 }
 
 
@@ -290,6 +294,20 @@ def test_what_is_no_module_no_schemas_and_no_folder_is_named(
 def test_a_module_that_cannot_be_read_is_no_result_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(TlaSqlError, match="cannot read the module"):
         content(tmp_path)
+
+
+@pytest.mark.parametrize(("written", "meant"), [("int64", "bigint"), ("TEXT", "string")])
+def test_a_type_of_another_engine_is_named(
+    written: str, meant: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """sqlglot takes it, Spark does not."""
+    schemas = tmp_path / "schemas.json"
+    text = (FRAGMENT / "schemas.json").read_text(encoding="utf-8")
+    schemas.write_text(text.replace(f'"{meant}"', f'"{written}"', 1), encoding="utf-8")
+    files = ["--mapping", str(FRAGMENT / "mapping.toml"), "--schemas", str(schemas)]
+    assert main(["check", str(_module(tmp_path, GOOD)), *files]) == 2
+    said = capsys.readouterr().err
+    assert f"'{written}' is no type of Spark\n    write {meant}\n" in said
 
 
 def test_missing_files_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

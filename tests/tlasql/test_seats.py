@@ -106,3 +106,14 @@ def test_numbers_that_tlc_has_not_are_told(folder: Path, capsys: pytest.CaptureF
     said = capsys.readouterr().out
     assert 'k = <<"opera", 3000000002>>' in said
     assert 'holder = (<<"opera", 1>> :> "ann" @@ <<"opera", 3000000002>> :> "bob")' in said
+
+
+def test_a_transitive_step_needs_rows_that_are_judged_by_themselves(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What whole states are needed for is said, and what to do without."""
+    _altered(folder / "Seats.tla", '@step("kept"', '@transitive @step("kept"')
+    assert main(["check", *FILES, "--engine", "duckdb"]) == 2
+    said = capsys.readouterr().err
+    assert "each part of it a column: a @transitive step is judged by rows of histories alone\n" in said
+    assert "    leave out @transitive\n" in said

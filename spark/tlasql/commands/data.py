@@ -6,9 +6,11 @@ say. SQL is compiled for these types, and means something else with others: the 
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,9 @@ _READERS = {
 _FRACTIONS = {"DOUBLE", "FLOAT", "DECIMAL"}
 _WORD = re.compile(r"\w+")
 _STORED = "stored"
+_OF_PARTS = re.compile(r"\]$|^(?:STRUCT|MAP)\(")
+_NOTHING = re.compile(r"Could not convert string '(?:(?i:null|none|nan|n/a|na)|\\N|-)'")
+"""What some write where they know nothing."""
 _LINES = "the first line has the names of the columns, and each other line as many fields, with commas"
 _CSV = "write it in UTF-8, and the values of a column alike"
 _CSV_LINE = re.compile(
@@ -55,9 +60,11 @@ class Data:
             raise fail(self._where, "this is the file of one table", remedy)
         self._connection = duckdb.connect()
         self._connection.execute("SET TimeZone = 'UTC'")
+        self._connection.execute("SET autoinstall_known_extensions = false")
         stored = self._files(path) if path.is_dir() else self._tables(path)
         self._tables_absent = [table for table in schemas if table not in stored]
         self._columns_absent: dict[str, list[str]] = {}
+        self._columns_other: dict[str, list[str]] = {}
         self._others = {} if path.is_file() else {each.name: each for each in sorted(path.iterdir())}
         self.places = {table: where for table, (where, _) in stored.items()}
         for table, columns in schemas.items():
@@ -99,11 +106,22 @@ class Data:
                 remedy = (
                     f"{others[0]} is none of the files that are read: make it {table}.parquet, csv or json"
                 )
+            elif (near := self._named_nearly(table)) is not None:
+                remedy = f"rename {near} to {table}{near.suffix}, if it is meant"
             return f"{self._where.file} has no table {table}", remedy
         for table in filter(asked, self._columns_absent):
             for column in filter(asked, self._columns_absent[table]):
-                return f"{table} has no column {column} in {self._where.file}", "add the column"
+                called = {each.lower(): each for each in self._columns_other[table]}
+                found = get_close_matches(column.lower(), called, 1)
+                remedy = f"rename {called[found[0]]}, if it is meant" if found else "add the column"
+                return f"{table} has no column {column} in {self._where.file}", remedy
         return None
+
+    def _named_nearly(self, table: str) -> Path | None:
+        """The file of a table whose name lacks the schema, or has another character between the two."""
+        names = {table, table.rpartition(".")[2], table.replace(".", "_"), table.replace(".", "-")}
+        every = (each for name, each in self._others.items() if Path(name).suffix.lower() in _READERS)
+        return next((each for each in every if each.stem in names), None)
 
     def _files(self, folder: Path) -> dict[str, tuple[Location, str]]:
         """Table -> the file that has it, and the file as a source of a query."""
@@ -120,6 +138,9 @@ class Data:
 
     def _tables(self, database: Path) -> dict[str, tuple[Location, str]]:
         """Table -> the database, and the table in it."""
+        with contextlib.suppress(OSError), database.open("rb") as file:
+            if b"DUCK" not in file.read(16):  # another kind of database DuckDB would read with an extension
+                raise fail(self._where, "this is no DuckDB database", _HOW)
         with self._failing(self._where, "this is no DuckDB database", _HOW):
             self._connection.execute(f"ATTACH {_text(str(database))} AS {_STORED} (READ_ONLY)")
             found = self._connection.execute(
@@ -146,6 +167,7 @@ class Data:
             types = {column: self._type(kind) for column, kind in columns.items()}
         known = {column: self._type(kind) for column, kind in columns.items() if column in types}
         self._columns_absent[table] = [column for column in columns if column not in types]
+        self._columns_other[table] = [column for column in types if column not in columns]
         if not known:
             message = f"this has none of the columns of {table}"
             remedy = f"the schemas have {', '.join(columns)}; this has {', '.join(types)}"
@@ -187,6 +209,8 @@ class Data:
         where, source = stored
         name = quoted(column)
         remedy = f"store the column as {kind}, or correct its type in the schemas"
+        if kind == "VARCHAR" and _OF_PARTS.search(given):
+            raise fail(where, f"{table}.{column} is {given}, which is no text", remedy)
         again = f"CAST(CAST({name} AS {kind}) AS {given})"
         changed_value = f"SELECT {name} FROM {source} WHERE {again} IS DISTINCT FROM {name} LIMIT 1"
         with self._failing(where, f"{table}.{column} is {given}, which is not {kind}", remedy):
@@ -217,6 +241,8 @@ def _failed(error: Exception, where: Location, what: str, remedy: str) -> TlaSql
     if line is not None and file is not None:
         return fail(Location(file[1], int(line[1]), 1), f"this cannot be read: {line[2]}", _CSV)
     words = next(line for line in str(error).splitlines() if line.strip())
+    if _NOTHING.search(words):
+        remedy = "leave empty what is not known"
     return fail(where, f"{what}: {words}", remedy)
 
 

@@ -85,7 +85,7 @@ class CompiledModule:
     models: Models = frozenset()
     refused: tuple[Diagnostic, ...] = ()
     """what keeps the other marked definitions from being compiled"""
-    left: tuple[Location, ...] = ()
+    left: tuple[tuple[Location, str], ...] = ()
     """what theorems claim and what is not judged, since it has no name or is about whole behaviours"""
 
     @cached_property

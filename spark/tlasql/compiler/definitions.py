@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from tlasql.compiler.compiled import Compiled
 from tlasql.inference.check import Checker
-from tlasql.lang.errors import TlaSqlError, fail
+from tlasql.lang.errors import Diagnostic, TlaSqlError, fail
 from tlasql.lang.ir import Expr, Op, Variable, walk
 from tlasql.lang.types import BOOL, Scalar, Type
 from tlasql.mapping.model import Mapping, Records, Schemas
@@ -70,7 +70,7 @@ class Definitions:
             return Plan(tuple(rows), self._written(rows))
         except TlaSqlError as error:
             if across:  # whole states are not compared across a gap
-                raise
+                raise TlaSqlError([_by_histories(each) for each in error.diagnostics]) from error
             because = error.diagnostics[0].message
         states = by_states(parts, body, self.mapping, step=step, still=still)
         return Plan(tuple(states), self._written(states), because)
@@ -132,3 +132,10 @@ class Definitions:
         frame: RecordFrame = plan_record(element, Predicates((), (body,)), records, self.mapping)
         sql = decision_sql(frame, self.mapping, self.schemas, self.dialect)
         return Compiled(mark, definition, body, (frame,), sql)
+
+
+def _by_histories(problem: Diagnostic) -> Diagnostic:
+    if problem.remedy:
+        return problem
+    message = f"{problem.message}: a @transitive step is judged by rows of histories alone"
+    return replace(problem, message=message, remedy="leave out @transitive")

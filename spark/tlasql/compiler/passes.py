@@ -92,7 +92,8 @@ def map_variables(work: Compilation) -> None:
     work.mapping = load_mapping(work.mapping_file, typed, work.schemas)
     if work.mapping.module != work.parsed.name:
         where = work.sidecar.file.place("module")
-        message = f'this mapping is for module "{work.mapping.module}", not {work.parsed.name}'
+        named = f'is for module "{work.mapping.module}", not {work.parsed.name}'
+        message = f"this mapping {named if work.mapping.module else 'does not say of which module it is'}"
         raise TlaSqlError([Diagnostic(where, message, f'write module = "{work.parsed.name}"')])
 
 

@@ -416,6 +416,10 @@ class Inference:
                 left = f"{text(first)} of type {self._shown(first)}"
                 right = f"{text(part)} of type {self._shown(part)}"
                 message = f"{expr.symbol} of different types: {left} against {right}"
+                kinds = (self._shown(first), self._shown(part))
+                pairs = (kinds, kinds[::-1])
+                if any(isinstance(one, SetOf) and f"{one.element}" == f"{other}" for one, other in pairs):
+                    raise fail(expr.location, message, _OF_ELEMENT)
                 raise fail(expr.location, message, _one_type(first, part))
         return _type(first)
 
@@ -495,6 +499,9 @@ def _with_field(whole: Except, record: Expr, key: Expr, fields: Sequence[tuple[s
         arms.append(Op(at, "=", (key, Literal(at, name, type=key.type)), type=BOOL))
         arms.append(RecordOf(at, tuple(each for each, _ in fields), tuple(parts), type=whole.type))
     return Op(at, "CASE", tuple(arms), type=whole.type, label=whole.label)
+
+
+_OF_ELEMENT = r"of an element write x \in S, or {x} for the set that has it alone"
 
 
 def _one_type(*parts: Expr) -> str:

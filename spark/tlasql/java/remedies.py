@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from difflib import get_close_matches
 
@@ -14,32 +15,45 @@ from tlasql.lang.words import counted
 _ENCOUNTERED = re.compile(r'Encountered "(.*?)" at line \d+, column \d+ and token "(.*)"$')
 _COMPLETE = "complete it: a bracket is closed, IF has THEN and ELSE, LET has IN, a quantifier has :"
 _MISSING = "look in front of it for what is missing: an operator, a comma, a bracket, ELSE or IN"
+_COMMENT = "a comment begins with \\*, or stands between (* and *)"
+_CAPITALS = "write IF, THEN, ELSE, LET, IN and CASE in capitals"
 _NOT_EQUAL, _FUNCTION = "write # or /= for not equal", "a function is [x \\in S |-> e]"
 _PLACES = (
     (r"^-+ *MODULE\b", r"", "the name of a module has letters, digits and _ alone, as that of its file"),
     (r"\[[^\[\]]*\\in\b[^\[\]]*$", r"->|:", _FUNCTION),
     (r"\bCASE\b.*$", r":", "in CASE, -> follows a test"),
-    (r"", r"->", "write => for implies"),
+    (r"^\s*#", r"", _COMMENT),
+    (r"^\s*$", r"#", _COMMENT),
+    (r"^\s*$", r"@\w+", "a mark stands in a comment: \\* @invariant(...)"),
+    (r"", r"->|(?:\w+\s*)?==>", "write => for implies"),
+    (r"\b(?i:for ?all)\s*$", r"", "write \\A x \\in S : ..."),
+    (r"\b(?i:exists)\s*$", r"", "write \\E x \\in S : ..."),
+    (r"\b(?:if|then|else|let|case)\s*$", r"", _CAPITALS),
+    (r"\|\s*$", r"", "write Cardinality(S) for the number of its elements"),
+    (r"\\[AE]\s*$", r"\(", "the parts of a tuple stand in << and >>: \\A <<a, b>> \\in S : ..."),
     (r"", r"in\b", "write \\in"),
     (r"", r"(?i:and)\b", "write /\\ for and"),
     (r"", r"(?i:or)\b", "write \\/ for or"),
     (r"", r"(?i:not)\b", "write ~ for not"),
     (r"", r"(?i:mod)\b", "write % for the remainder"),
-    (r"", r"(?:if|then|else|let|case)\b", "write IF, THEN, ELSE, LET, IN and CASE in capitals"),
+    (r"", r"(?:if|then|else|let|case)\b", _CAPITALS),
     (r"(?:!|=\s*!|<>)=?\s*$", r"", _NOT_EQUAL),
     (r"", r"<>|!=", _NOT_EQUAL),
+    (r"", r"!\s*[\w(]", "write ~ for not"),
     (r"[-+*]=\s*$", r"", "nothing is assigned: x' = x + 1 says what the next state has"),
     (r"(?<!\w)'\s*$", r"", 'a string stands in double quotes: "..."'),
     (r"EXCEPT\s*$", r"\[|\.", "write [f EXCEPT ![x] = e]"),
     (r"\bEXCEPT\b.*$", r"\|->", "in EXCEPT, = follows what is changed: [f EXCEPT ![x] = e]"),
-    (r"//.*$", r"", "a comment begins with \\*, or stands between (* and *)"),
+    (r"//.*$", r"", _COMMENT),
     (r"\S.*$", r"\w+\s*(?:\(.*?\)|\[.*?\])?\s*==", "= compares, == defines"),
-    (r"^\s*$", r"\w+\s*(?:\(.*\)|\[.*\])?\s*=(?![=>])", "a definition has =="),
+    (r"^\s*$", r"\w+\s*(?:\(.*\)|\[.*\])?\s*:?=(?![=>])", "a definition has =="),
     (r"\\[AE]\b[^:]*$", r"", "a quantifier has : after its sets"),
     (r"", r"[)\]}]|>>", "nothing opens what this closes, or something is missing in front of it"),
 )
 """What stands before the place in its line, what stands at it, and what to write."""
 _OPERATORS = {
+    "//": _COMMENT,
+    "...": "write two dots: 1 .. 5",
     "&&": "write /\\ for and",
     "||": "write \\/ for or",
     ":=": "= compares, and nothing is assigned: x' = e says what the next state has",
@@ -53,6 +67,7 @@ _OPERATORS = {
     **dict.fromkeys(("+", "-", "*", "<", ">", "<=", ">=", "=<", "\\leq", "\\geq"), "EXTENDS Integers"),
     **dict.fromkeys(("..", "%", "^", "\\div"), "EXTENDS Integers"),
 }
+_COMPARISONS = {"<", ">", "\\leq", "\\geq", "=", "/="}
 _SPELLED = {
     **{"\\land": "/\\", "\\lor": "\\/", "\\lnot": "~", "\\equiv": "<=>", "\\times": "\\X"},
     **{"-.": "- (of one number)", "\\leq": "<=", "\\geq": ">="},
@@ -62,13 +77,19 @@ _NAMES = {
     **dict.fromkeys(("Cardinality", "IsFiniteSet"), "EXTENDS FiniteSets"),
     **dict.fromkeys(("Seq", "Len", "Head", "Tail", "Append", "SubSeq", "SelectSeq"), "EXTENDS Sequences"),
     **dict.fromkeys(("true", "True"), "write TRUE"),
+    **dict.fromkeys(("not", "Not", "NOT"), "write ~ for not"),
     **dict.fromkeys(("false", "False"), "write FALSE"),
     **dict.fromkeys(
         ("null", "NULL", "Null", "nil", "Nil", "None", "none", "undefined"),
         "declare a CONSTANT for it, and give it a model value in the mapping",
     ),
 }
+_UNKNOWN = re.compile(r"Unknown operator: `(.+)'\.")
 _HEAD = re.compile(r"\s*(?:LOCAL\s+)?(\w+)\s*(?:\([^=]*\)|\[[^=]*\])?\s*==")
+_ALGORITHM = re.compile(r"--(?:fair\s+)?algorithm\b")
+_TRANSLATE = (
+    "translate the PlusCal algorithm first: what it declares is in its translation alone (pcal.trans)"
+)
 _ELSEWHERE = "define or declare it above, or EXTEND the module that does"
 
 
@@ -78,17 +99,31 @@ def advised(problems: Iterable[Diagnostic], text: Callable[[str], str]) -> list[
     """
     every = list(problems)
     resolved = any("Couldn't resolve" in each.message for each in every)
+    names = {said[1] for each in every if (said := _UNKNOWN.match(each.message))}
     found = []
     for each in every:
         repeats = resolved and each.message.startswith("Could not find declaration or definition of symbol")
         if not repeats and not re.fullmatch(r"Operator \S+ already defined or declared\.", each.message):
-            found.append(_advised(each, code(text(each.location.file))))
+            whole = text(each.location.file)
+            untranslated = _ALGORITHM.search(whole) is not None and "BEGIN TRANSLATION" not in whole
+            found.append(_advised(each, code(whole), names, untranslated))
     return found or every
 
 
-def _advised(problem: Diagnostic, lines: Sequence[str]) -> Diagnostic:
+def _advised(
+    problem: Diagnostic, lines: Sequence[str], unknown: AbstractSet[str], untranslated: bool
+) -> Diagnostic:
+    """``unknown``: the names that nothing defines, none of which is what another one should be.
+    ``untranslated``: the file has an algorithm of PlusCal, and not what is made of it.
+    """
     if problem.remedy:
         return problem
+    said = _UNKNOWN.match(problem.message)
+    if said is not None:
+        message, remedy = _unknown(said[1], problem.location, lines, unknown)
+        if untranslated and remedy == _ELSEWHERE:
+            remedy = _TRANSLATE
+        return replace(problem, message=message, remedy=remedy)
     met = _ENCOUNTERED.search(problem.message)
     if met is not None:
         message, remedy = _unexpected(met[1], met[2], problem.location, lines)
@@ -109,12 +144,13 @@ def _unexpected(what: str, after: str, place: Location, lines: Sequence[str]) ->
         return "the module has no end", "close it with ===="
     if what.startswith(("Beginning of definition", "====")):
         begins = "the module ends" if what.startswith("=") else "a definition begins"
+        if any(each.lstrip().startswith("#") for each in lines[: place.line - 1][-1:]):
+            return f"{begins} here, behind what is no comment", _COMMENT
         return f"{begins} here, and the expression in front of it is not complete", next(found, _COMPLETE)
     return f'"{what}" cannot stand here, after "{after}"', next(found, _MISSING)
 
 
-def _unknown(said: re.Match[str], place: Location, lines: Sequence[str]) -> tuple[str, str]:
-    name = said[1]
+def _unknown(name: str, place: Location, lines: Sequence[str], unknown: AbstractSet[str]) -> tuple[str, str]:
     message = f"nothing above defines or declares {name}"
     heads = [(n, _HEAD.match(line)) for n, line in enumerate(lines, start=1)]
     defined = [(n, head[1]) for n, head in heads if head is not None]
@@ -135,7 +171,7 @@ def _unknown(said: re.Match[str], place: Location, lines: Sequence[str]) -> tupl
         return message, f"the sets of one list cannot name its variables: \\A {name} \\in S : \\A ..."
     words = {word for line in lines for word in re.findall(r"\w+", line)}
     words |= {each for each, remedy in _NAMES.items() if remedy.startswith("EXTENDS")}
-    near = get_close_matches(name, sorted(words - {name}), 1, 0.66)
+    near = get_close_matches(name, sorted(words - {name} - unknown), 1, 0.66)
     return message, _NAMES.get(name) or (f"did you mean {near[0]}?" if near else _ELSEWHERE)
 
 
@@ -154,6 +190,8 @@ def _precedence(said: re.Match[str], _place: Location, _lines: Sequence[str]) ->
     foreign = next((each for each in said.groups() if each in ("&&", "||")), None)
     if foreign is not None:
         return message, _OPERATORS[foreign]
+    if all(each in _COMPARISONS for each in said.groups()):
+        return message, "compare two at a time: a < b /\\ b < c"
     return message, "write parentheses around one of them"
 
 
@@ -174,7 +212,6 @@ def _fixed(message: str, remedy: str) -> Callable[[re.Match[str], Location, Sequ
 
 
 _WORDS = (
-    (re.compile(r"Unknown operator: `(.+)'\."), _unknown),
     (re.compile(r"Couldn't resolve \w+ operator symbol `(.+)'\."), _unresolved),
     (re.compile(r"The operator (\S+) requires (\d+) arguments\."), _arguments),
     (

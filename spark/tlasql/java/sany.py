@@ -32,6 +32,8 @@ _UNPARSED = re.compile(r"Could not parse module (\w+)")
 _CYCLE = re.compile(r"dependency cycle is:\s+(.+)")
 _BEGIN = re.compile(r"-{4}\s*MODULE\s+\w+\s*-{4}")
 _AFTER_QUOTE = re.compile(r'after : "\\"')
+_COMMUNITY = ("FiniteSetsExt", "FiniteSetTheorems", "SequencesExt", "SequenceTheorems")
+"""Modules that others publish, and whose names are near to those of the tools."""
 _STANDARD = ("Naturals", "Integers", "Sequences", "FiniteSets", "TLC", "Bags", "Reals")
 
 
@@ -134,6 +136,7 @@ def _no_module(output: str, module: Path, folders: Sequence[Path]) -> Iterator[D
         where = _mentioned(name, _source(importer, folders) or module)
         near = get_close_matches(name.lower(), [each.lower() for each in _STANDARD], 1, 0.8)
         known = next((each for each in _STANDARD if near and each.lower() == near[0]), None)
+        known = None if name in _COMMUNITY else known
         beside = f"put {name}.tla beside this module, or name its folder with --library"
         yield Diagnostic(
             where, f"module {name} cannot be found", f"did you mean {known}?" if known else beside

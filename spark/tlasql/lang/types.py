@@ -124,6 +124,7 @@ _MEANT = {
     **dict.fromkeys(("map", "function", "dict"), "A -> B"),
 }
 """What other languages call them."""
+_NO_SORTS = {"INT", "INTEGER", "NAT", "BOOL", "BOOLEAN", "STR", "STRING"}
 
 
 TYPES_ARE = "a type is Int, Bool, Str, Set(T), Seq(T), A -> B, <<A, B>>, {field: T} or a sort in capitals"
@@ -214,7 +215,7 @@ class _Reader:
             return alias
         if name.startswith("$"):
             raise TypeSyntaxError(f"there is no @typeAlias named {name[1:]}")
-        if name in ("Int", "Bool", "Str") or name.isupper():
+        if name in ("Int", "Bool", "Str") or (name.isupper() and name not in _NO_SORTS):
             return Scalar(name)
         meant = _MEANT.get(name.lower())
         known = "Int, Bool, Str, Set(T), Seq(T), A -> B, a record, or a SORT"

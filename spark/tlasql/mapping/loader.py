@@ -31,6 +31,7 @@ from tlasql.mapping.model import (
 
 _PLAIN = "string|boolean|tinyint|smallint|int|integer|bigint|long|short|byte"
 _CITED = re.compile(rf"timestamp|{_PLAIN}|array<({_PLAIN})>")
+_PLACED = "add it: a row says from which position to which it is true, and from when to when"
 _INTEGER_WORD = re.compile(r"\b(tinyint|smallint|int|integer|long|short|byte)\b(?!:)")
 
 
@@ -121,6 +122,9 @@ class _Loader:
         for name in renamed.keys() - self._types.keys():
             message = f"the module declares no typed variable {name}"
             self._wrong(("states", "columns", name), message, "remove it, or add its @type")
+        for name in renamed.keys() & others.keys():
+            message = f"{name} has a column of its own, and is mapped by [variables.{name}]"
+            self._wrong(("states", "columns", name), message, "remove one of the two")
         found: dict[str, Whole] = {}
         for name, kind in self._types.items():
             if name not in others:
@@ -319,7 +323,8 @@ class _Loader:
         for column in columns:
             if column not in self._schemas[table] and column != "?":
                 known = ", ".join(self._schemas[table])
-                remedy = meant(column, self._schemas[table], f"it has: {known}")
+                others = [each for each in self._schemas[table] if each not in INTERVAL]
+                remedy = _PLACED if column in INTERVAL else meant(column, others, f"it has: {known}")
                 self._wrong(where, f"{table} has no column {column}", remedy, column)
             elif column in INTERVAL:
                 self._interval(table, column, where)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from tlasql.java.sany import Xml, child, text_of
@@ -51,7 +52,6 @@ _INSTEAD = {
     "$UnboundedChoose": "choose from a set, or give the definition a value in the mapping: [constants]",
     "$UnboundedForall": "quantify over a DOMAIN or a set: \\A x \\in S : ...",
     "$UnboundedExists": "quantify over a DOMAIN or a set: \\E x \\in S : ...",
-    "ENABLED": "say what must be true of the state",
     "$Nop": "define that part by a name of its own, and use the name",
     "DecimalNode": "count in a smaller unit: columns hold integers",
     "\\cdot": "say what one step does",
@@ -183,6 +183,8 @@ class Bodies:
         match name:
             case "'":
                 return Prime(location, self._operands(node)[0])
+            case "ENABLED":
+                return Op(location, "ENABLED", self._operands(node))
             case "UNCHANGED":
                 return _unchanged(location, self._operands(node)[0])
             case "$SquareAct":
@@ -211,7 +213,7 @@ class Bodies:
         raise outside(location, name.removeprefix("$"))
 
     def always(self, node: Xml) -> Expr:
-        """What ``[]P``, ``[][A]_v`` and conjunctions of such claim of one state or step."""
+        r"""What ``[]P``, ``[][A]_v``, and ``/\`` and ``\A`` of such claim of one state or step."""
         location = self._nodes.location(node)
         if node.tag == "OpApplNode":
             uid, name, target = self._nodes.target(child(node, "operator")[0])
@@ -219,8 +221,10 @@ class Bodies:
                 return self.expression(child(node, "operands")[0])
             if name in ("\\land", "$ConjList"):
                 return Op(location, "/\\", tuple(self.always(each) for each in child(node, "operands")))
-            if target.tag == "UserDefinedOpKind" and not child(node, "operands"):
-                return Call(location, name, uid, ())
+            if name == "$BoundedForall":
+                return self._bound(node, "\\A", location, self.always)
+            if target.tag == "UserDefinedOpKind":
+                return Call(location, name, uid, self._operands(node))
         raise outside(location, "this temporal formula", _NO_TIME)
 
     def _operands(self, node: Xml) -> tuple[Expr, ...]:
@@ -288,8 +292,10 @@ class Bodies:
         body = self.expression(child(node, "body")[0])
         return Substituted(location, tuple(declarations), tuple(arguments), body)
 
-    def _bound(self, node: Xml, kind: str, location: Location) -> Expr:
-        body = self.expression(child(node, "operands")[0])
+    def _bound(
+        self, node: Xml, kind: str, location: Location, read: Callable[[Xml], Expr] | None = None
+    ) -> Expr:
+        body = (read or self.expression)(child(node, "operands")[0])
         bounds: list[tuple[Bound, Expr]] = []
         for bound in node.iterfind("boundSymbols/bound"):
             domain = self.expression(bound[-1])

@@ -28,6 +28,7 @@ from tlasql.lang.ir import (
 )
 from tlasql.lang.literals import decided, settled, simplified
 from tlasql.read.bodies import Recursive
+from tlasql.read.enabled import enabled
 from tlasql.read.folds import closed_form, smaller_stays
 from tlasql.read.module import Definition, Module
 
@@ -103,6 +104,10 @@ class Inliner:
                 return self._chosen(expr, scope, taken)
             case Op(symbol=symbol) if symbol in GIVEN_ANEW and symbol in self._constants:
                 return self._given_anew(expr, scope, taken)
+            case Op(symbol="ENABLED", arguments=(action,)):
+                name = _free_name("next", taken)
+                inlined = self._inline(action, scope, taken | {name})
+                return enabled(inlined, lambda at: Bound(at, name, next(self._uids)))
             case Recursive():
                 return self._function(expr, scope, taken)
             case Call():

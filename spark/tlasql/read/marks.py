@@ -41,6 +41,7 @@ _TYPE_USAGE = {
 _KNOWN = (*KINDS, *_MODIFIERS, *_TYPE_USAGE)
 _LOWER = [each.lower() for each in _KNOWN]
 _ANNOTATION = re.compile(r"(?<!\S)@(\w+)[ \t]*(\(([^)]*)\)|:([^;]*)(;?))?")
+_LOOSE = re.compile(rf'(?<!\S)(?:@[ \t]+)?({"|".join(KINDS)})\s*\("')
 _ARGUMENTS = re.compile(r'\s*(?:"[^"]*"\s*(?:,\s*"[^"]*"\s*)*)?')
 _ID = re.compile(r"[a-z][a-z0-9_]*")
 _HEADER = re.compile(r"^\s*(?:INV|ACTION_PROP)\s*:\s*(\w+)[\s-]*$", re.MULTILINE)
@@ -249,6 +250,10 @@ def _scan(file: str, block: Block) -> tuple[list[_Found], list[Diagnostic]]:
         else:
             arguments = tuple(re.findall(r'"([^"]*)"', inside)) if inside is not None else None
             found.append(_Found(name, arguments, typed, location))
+    for match in _LOOSE.finditer(text):
+        begin, number = max(each for each in starts if each[0] <= match.start())
+        location = Location(file, number, match.start() - begin + 1)
+        problems.append(Diagnostic(location, "a mark begins with @ and its name", _usage(match[1])))
     return found, problems
 
 

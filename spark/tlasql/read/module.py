@@ -18,6 +18,10 @@ from tlasql.read.bodies import Bodies
 from tlasql.read.nodes import STANDARD, Nodes, file_of
 
 TEMPORAL = 3
+_NO_NAME = "is not the name of a predicate or a step"
+_NO_END = "is about a whole behaviour, and a log has no end: claim [] of a predicate or a step"
+_Claim = tuple[int | None, Location, str]
+"""The definition that is judged, or None; the place; why none is."""
 
 
 @dataclass(frozen=True)
@@ -90,12 +94,10 @@ class Module(Nodes):
         return {each.name: each for each in self.definitions()}
 
     @cached_property
-    def _claims(self) -> list[tuple[int | None, Location]]:
-        """What a THEOREM claims of a behaviour, as ``Spec => []TypeOK`` or ``[]TypeOK`` does: the definition
-        that is judged, or None where none is, and the place.
-        """
+    def _claims(self) -> list[_Claim]:
+        """What a THEOREM claims of a behaviour, as ``Spec => []TypeOK`` or ``[]TypeOK`` does."""
         nodes = (self.by_number[uid] for uid in _references(self._root))
-        found: list[tuple[int | None, Location]] = []
+        found: list[_Claim] = []
         for node in nodes:
             body = node.find("body") if node.tag == "TheoremNode" else None
             if body is not None and len(body) and body[0].tag == "OpApplNode":
@@ -106,13 +108,13 @@ class Module(Nodes):
 
     def claimed(self) -> frozenset[int]:
         """The definitions that a THEOREM claims of every state or step."""
-        return frozenset(uid for uid, _ in self._claims if uid is not None)
+        return frozenset(uid for uid, _, _ in self._claims if uid is not None)
 
-    def left(self) -> list[Location]:
-        """What a THEOREM claims of a behaviour and what is not judged."""
-        return sorted({where for uid, where in self._claims if uid is None})
+    def left(self) -> list[tuple[Location, str]]:
+        """What a THEOREM claims of a behaviour and what is not judged, with the reason."""
+        return sorted({(where, why) for uid, where, why in self._claims if uid is None})
 
-    def _claimed(self, node: Xml, always: bool) -> list[tuple[int | None, Location]]:
+    def _claimed(self, node: Xml, always: bool) -> list[_Claim]:
         """``always``: a box is around it."""
         where = self.location(node)
         if node.tag == "OpApplNode":
@@ -125,9 +127,10 @@ class Module(Nodes):
             if target.tag == "UserDefinedOpKind" and not operands:
                 found = self.definition(uid)
                 if found.always or (always and found.level < TEMPORAL):
-                    return [(uid, where)]
-        is_temporal = always or int(node.findtext("level") or 0) == TEMPORAL
-        return [(None, where)] if is_temporal else []
+                    return [(uid, where, "")]
+        if always or self._always_level(node) is not None:
+            return [(None, where, _NO_NAME)]
+        return [(None, where, _NO_END)] if int(node.findtext("level") or 0) == TEMPORAL else []
 
     def definition(self, uid: int) -> Definition:
         """The definition SANY numbered ``uid``."""
@@ -149,7 +152,7 @@ class Module(Nodes):
         )
 
     def _always_level(self, node: Xml) -> int | None:
-        """The level of what ``[]P``, ``[][A]_v`` and conjunctions of such claim; None for other formulas."""
+        r"""The level of what ``[]P``, ``[][A]_v``, ``/\`` and ``\A`` of such claim; of others None."""
         if node.tag != "OpApplNode":
             return None
         uid, name, target = self.target(child(node, "operator")[0])
@@ -160,7 +163,13 @@ class Module(Nodes):
         if name in ("\\land", "$ConjList"):
             levels = [self._always_level(each) for each in operands]
             return None if None in levels else max(each for each in levels if each is not None)
-        if target.tag == "UserDefinedOpKind" and not operands:
+        if name == "$BoundedForall":  # of a set that changes, [] is about its elements in the first state
+            bounds = node.iterfind("boundSymbols/bound")
+            rigid = all(int(text_of(each[-1], "level")) == 0 for each in bounds)
+            return self._always_level(operands[0]) if rigid else None
+        if target.tag == "UserDefinedOpKind" and all(
+            int(each.findtext("level") or 1) == 0 for each in operands
+        ):
             definition = self.definition(uid)
             return definition.level if definition.always else None
         return None

@@ -169,7 +169,7 @@ def _verdicts(
     steps = [each for each in definitions if each.mark.kind == "step"]
     unchanged = {each.mark.id: f"UNCHANGED <<{', '.join(_types(compiled, [each]))}>>" for each in steps}
     bits = ", ".join(f"Attempt({_claim(compiled, each)})" for each in invariants)
-    moves = ", ".join(f"Attempt({_claim(compiled, each)} \\/ {unchanged[each.mark.id]})" for each in steps)
+    moves = ", ".join(f"Attempt(({_claim(compiled, each)}) \\/ {unchanged[each.mark.id]})" for each in steps)
     goal = f"""Report == PrintT(<<"STATE", trace_index, <<{bits}>>>>)
 Stepped == TraceNext /\\ PrintT(<<"STEP", trace_index, <<{moves}>>>>)"""
     text = _module(compiled, definitions, behaviour, goal, ("Attempts",))

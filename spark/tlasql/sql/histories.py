@@ -58,6 +58,8 @@ class Histories(Judging[HistoryFrame]):
         for scan in others:
             found = found.join(tree.table(scan.table, scan.alias), on=tree.all_of(self._on(scan.alias, seen)))
             seen.append(scan.alias)
+        if others:
+            found = found.where(*(tree.is_known(tree.col("from_position", each)) for each in seen))
         if self._steps:
             found = self._in_order(found, [each.name for each in self._steps[0].frame.keys])
         return [(f"frame{self._suffix}", found)]

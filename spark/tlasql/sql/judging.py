@@ -103,6 +103,7 @@ class Judging(ABC, Generic[F]):
         verdicts = [tree.alias(self._verdict(part), f"verdict{part.tag}") for part in self._parts.values()]
         weigh = exp.select("*", *verdicts).from_(tree.table(judged))
         found, source = self._rows(), exp.select().from_(tree.table(weighed))
+        source = source.where(tree.is_known(tree.col("from_position")))  # of others see tlasql.sql.queries
         if len(found) == 1:
             final = source.select(*next(iter(found.values())))
         else:

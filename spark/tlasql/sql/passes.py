@@ -13,7 +13,7 @@ from tlasql.plan.frames import Column, Frame, HistoryFrame, RecordFrame, StateFr
 from tlasql.plan.reach import reach
 from tlasql.sql.dialect import Dialect
 from tlasql.sql.histories import Histories
-from tlasql.sql.queries import from_uncovered, printed, uncovered, union
+from tlasql.sql.queries import from_uncovered, from_unplaced, printed, read, uncovered, union, unplaced
 from tlasql.sql.records import decision_query, records_query
 from tlasql.sql.rows import Query, fanned
 from tlasql.sql.states import States
@@ -117,7 +117,15 @@ def _query(what: str, group: dict[str, Frame], mapping: Mapping, schemas: Schema
     stepped = {i: each.stepped for i, each in histories.items()} | {
         i: each.stepped for i, each in states.items()
     }
-    rows = {identity: uncovered(mapping, each) for identity, each in stepped.items()}
-    return Query(
-        judged.ctes, union([judged.select, fanned(rows, from_uncovered(mapping, group.values()), dialect)])
-    )
+    selects = [
+        judged.select,
+        fanned(
+            {identity: uncovered(mapping, each) for identity, each in stepped.items()},
+            from_uncovered(mapping, group.values()),
+            dialect,
+        ),
+    ]
+    for table in read((*histories.values(), *states.values())):
+        rows = {identity: unplaced(mapping, table, each) for identity, each in stepped.items()}
+        selects.append(fanned(rows, from_unplaced(table), dialect))
+    return Query(judged.ctes, union(selects))

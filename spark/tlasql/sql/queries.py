@@ -16,10 +16,11 @@ from tlasql.plan.frames import Frame, HistoryFrame, RecordFrame, StateFrame
 from tlasql.sql import tree
 from tlasql.sql.dialect import Dialect
 from tlasql.sql.histories import Histories
-from tlasql.sql.reasons import reason_uncovered
+from tlasql.sql.reasons import reason_of_row, reason_uncovered
 from tlasql.sql.records import decision_query, records_query
 from tlasql.sql.rows import Query, verdict_row
 from tlasql.sql.states import States
+from tlasql.sql.whole_values import tables_of
 
 
 def verdict_sql(frames: Sequence[Frame], mapping: Mapping, schemas: Schemas, dialect: Dialect) -> str:
@@ -38,6 +39,8 @@ def verdict_sql(frames: Sequence[Frame], mapping: Mapping, schemas: Schemas, dia
     if histories:
         stepped = any(each.stepped for each in histories)
         selects.append(from_uncovered(mapping, histories, *uncovered(mapping, stepped)))
+        tables = read(histories)
+        selects += [from_unplaced(each, *unplaced(mapping, each, stepped)) for each in tables]
     ctes = tuple(cte for query in queries for cte in query.ctes)
     return printed(Query(ctes, union(selects)), dialect)
 
@@ -49,22 +52,48 @@ def decision_sql(frame: RecordFrame, mapping: Mapping, schemas: Schemas, dialect
 
 def uncovered(mapping: Mapping, stepped: bool) -> list[exp.Expr]:
     """The columns of an unknown row, for each piece of a scope's extent that is not completely known."""
+    return _unknown(mapping, stepped, reason_uncovered(mapping))
+
+
+def unplaced(mapping: Mapping, table: str, stepped: bool) -> list[exp.Expr]:
+    """The columns of an unknown row, for each row of ``table`` that does not say from where on it is true."""
+    return _unknown(mapping, stepped, reason_of_row(mapping, table))
+
+
+def _unknown(mapping: Mapping, stepped: bool, reason: exp.Expr) -> list[exp.Expr]:
     interval: list[exp.Expr] = [tree.col(each) for each in INTERVAL]
     if stepped:
         # the step into the first state after the piece comes from a state that is not known either
         interval[1] = exp.Add(this=interval[1], expression=exp.Literal.number(1))
-    return verdict_row(mapping, interval=interval, exercised=exp.false(), reason=reason_uncovered(mapping))
+    return verdict_row(mapping, interval=interval, exercised=exp.false(), reason=reason)
 
 
 def from_uncovered(mapping: Mapping, frames: Iterable[Frame], *columns: exp.Expr) -> exp.Select:
     """``columns`` of the pieces that are not completely known, in scopes that can have rows of the frames."""
     unseen = tree.negation(tree.surely(tree.col(mapping.covered)))
-    found = exp.select(*columns).from_(tree.table(mapping.coverage)).where(unseen)
-    tables = {scan.table for each in frames if isinstance(each, HistoryFrame) for scan in each.scans}
+    pieces = tree.any_of([unseen, tree.is_null(tree.col("from_position"))])
+    found = exp.select(*columns).from_(tree.table(mapping.coverage)).where(pieces)
     whole = any(isinstance(each, StateFrame) for each in frames)
-    if whole or not tables <= mapping.extents.keys():
+    tables = read(each for each in frames if isinstance(each, HistoryFrame))
+    if whole or not mapping.extents.keys() >= set(tables):
         return found
     return found.where(tree.any_of(_inside(mapping, each) for each in sorted(tables)))
+
+
+def from_unplaced(table: str, *columns: exp.Expr) -> exp.Select:
+    """``columns`` of the rows that no query can put anywhere; what others say there is not known whole."""
+    return exp.select(*columns).from_(tree.table(table)).where(tree.is_null(tree.col("from_position")))
+
+
+def read(frames: Iterable[HistoryFrame | StateFrame]) -> list[str]:
+    """The tables of histories and states that the frames read, each once."""
+    found: dict[str, None] = {}
+    for frame in frames:
+        if isinstance(frame, HistoryFrame):
+            found |= dict.fromkeys(scan.table for scan in frame.scans)
+        else:
+            found |= dict.fromkeys(table for each in frame.variables for table in tables_of(each))
+    return list(found)
 
 
 def _inside(mapping: Mapping, table: str) -> exp.Expr:

@@ -79,3 +79,10 @@ def reason_uncovered(mapping: Mapping, table: str | None = None) -> exp.Expr:
     found = of_table(mapping, mapping.coverage)
     rows = [] if found.row is None else [tree.col(found.row, table)]
     return first_of(rows, found.otherwise or NOT_COVERED)
+
+
+def reason_of_row(mapping: Mapping, table: str) -> exp.Expr:
+    """The reason of a row of ``table`` that is not known where it is true."""
+    found = of_table(mapping, table)
+    rows = [] if found.row is None else [tree.col(found.row)]
+    return first_of(rows, found.otherwise or NOT_KNOWN)

@@ -44,6 +44,13 @@ def _as_stored(
     return exp.select(*columns, evidence).from_(tree.table(table))
 
 
+def tables_of(variable: History | Whole) -> list[str]:
+    """The tables with the rows of a whole value."""
+    if isinstance(variable, Whole):
+        return [variable.table]
+    return [each.table for each in (variable.homes[0], variable.domain) if each is not None]
+
+
 class _Gathered:
     def __init__(
         self, frame: StateFrame, mapping: Mapping, dialect: Dialect, names: Dict[str, str], suffix: str
@@ -56,6 +63,7 @@ class _Gathered:
         """Points where anything changes, stretches between them, a value for each variable, all joined."""
         self._add("points", self._points())
         self._add("spans", self._spans())
+        self._add("unplaced", self._unplaced())
         self._add("covered", self._covered())
         gathered = [(each.name, self._variable(each), each.type) for each in self._frame.variables]
         columns: list[exp.Expr] = [tree.col(each, self._name("covered")) for each in self._key()]
@@ -91,14 +99,8 @@ class _Gathered:
         )
 
     def _tables(self) -> list[str]:
-        found = [self._mapping.coverage]
-        for each in self._frame.variables:
-            if isinstance(each, Whole):
-                found.append(each.table)
-            else:
-                found.append(each.homes[0].table)
-                found += [each.domain.table] if each.domain is not None else []
-        return list(dict.fromkeys(found))
+        every = (table for each in self._frame.variables for table in tables_of(each))
+        return list(dict.fromkeys((self._mapping.coverage, *every)))
 
     def _points(self) -> exp.Select:
         union: exp.Query | None = None
@@ -135,12 +137,37 @@ class _Gathered:
     def _later(column: str) -> exp.Expr:
         return exp.Window(this=exp.Lead(this=tree.col(column)), alias=tree.name("onwards"))
 
+    def _unplaced(self) -> exp.Select:
+        """Up to where in a scope rows may be true that do not say from where on."""
+        scope = [tree.col(each) for each in self._mapping.scope]
+        union: exp.Query | None = None
+        for table in self._tables()[1:]:
+            select = exp.select(*(each.copy() for each in scope), tree.col("to_position"))
+            select = select.from_(tree.table(table)).where(tree.is_null(tree.col("from_position")))
+            union = select if union is None else exp.union(union, select, distinct=False)
+        assert union is not None
+        ends = exp.Count(this=tree.col("to_position"))
+        closed = exp.EQ(this=ends, expression=exp.Count(this=exp.Star()))
+        until = tree.case([(closed, exp.Max(this=tree.col("to_position")))])
+        found = exp.select(*scope, tree.alias(until, "until")).from_(union.subquery("rows_without_begin"))
+        return found.group_by(*(each.copy() for each in scope))
+
     def _covered(self) -> exp.Select:
-        spans, coverage = self._name("spans"), "known"
+        spans, coverage, unplaced = self._name("spans"), "known", self._name("unplaced")
         columns = [tree.col(each, spans) for each in (*self._mapping.scope, *_SPAN)]
         on = [*self._within(spans, coverage), tree.surely(tree.col(self._mapping.covered, coverage))]
         found = exp.select(*columns).from_(tree.table(spans))
-        return found.join(tree.table(self._mapping.coverage, coverage), on=tree.all_of(on))
+        found = found.join(tree.table(self._mapping.coverage, coverage), on=tree.all_of(on))
+        begin, until = tree.col("from_position", spans), tree.col("until", unplaced)
+        same: list[exp.Expr] = [
+            exp.EQ(this=tree.col(each, spans), expression=tree.col(each, unplaced))
+            for each in self._mapping.scope
+        ]
+        same.append(
+            exp.Paren(this=tree.any_of([tree.is_null(until), exp.LT(this=begin, expression=until.copy())]))
+        )
+        found = found.join(tree.table(unplaced), on=tree.all_of(same), join_type="left")
+        return found.where(tree.is_null(tree.col(self._mapping.scope[0], unplaced)))
 
     def _within(self, spans: str, rows: str) -> list[exp.Expr]:
         """The rows of this scope that are true when the stretch begins, hence all through it."""

@@ -61,6 +61,10 @@ WITH frame AS (
     AND (
       held_2.to_position IS NULL OR held_3.from_position < held_2.to_position
     )
+  WHERE
+    NOT held.from_position IS NULL
+    AND NOT held_2.from_position IS NULL
+    AND NOT held_3.from_position IS NULL
 ), judged AS (
   SELECT
     *,
@@ -92,6 +96,8 @@ SELECT
   CASE WHEN NOT COALESCE(verdict, FALSE) THEN '{}' END AS observed,
   CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
 FROM weighed
+WHERE
+  NOT from_position IS NULL
 UNION ALL
 SELECT
   cluster,
@@ -109,4 +115,22 @@ SELECT
   CAST(NULL AS STRING) AS evidence
 FROM silver.coverage
 WHERE
-  NOT COALESCE(covered, FALSE)
+  NOT COALESCE(covered, FALSE) OR from_position IS NULL
+UNION ALL
+SELECT
+  cluster,
+  TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
+  CAST(NULL AS STRING) AS witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  CAST(NULL AS BOOLEAN) AS verdict,
+  FALSE AS exercised,
+  CAST(NULL AS STRING) AS failed_conjunct,
+  'not_known' AS reason,
+  CAST(NULL AS STRING) AS observed,
+  CAST(NULL AS STRING) AS evidence
+FROM silver.held
+WHERE
+  from_position IS NULL

@@ -52,6 +52,8 @@ SELECT
   END AS observed,
   CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
 FROM weighed
+WHERE
+  NOT from_position IS NULL
 UNION ALL
 SELECT
   cluster,
@@ -69,4 +71,25 @@ SELECT
   CAST(NULL AS STRING) AS evidence
 FROM silver.metadata_coverage
 WHERE
-  NOT COALESCE(covered, FALSE) AND log = 'AAAAAAAAAAAAAAAAAAAAAQ:__cluster_metadata-0'
+  (
+    NOT COALESCE(covered, FALSE) OR from_position IS NULL
+  )
+  AND log = 'AAAAAAAAAAAAAAAAAAAAAQ:__cluster_metadata-0'
+UNION ALL
+SELECT
+  cluster,
+  TO_JSON(STRUCT(log), MAP('ignoreNullFields', 'false')) AS scope,
+  CAST(NULL AS STRING) AS witness,
+  from_position,
+  to_position + 1 AS to_position,
+  from_time,
+  to_time,
+  CAST(NULL AS BOOLEAN) AS verdict,
+  FALSE AS exercised,
+  CAST(NULL AS STRING) AS failed_conjunct,
+  'not_captured' AS reason,
+  CAST(NULL AS STRING) AS observed,
+  CAST(NULL AS STRING) AS evidence
+FROM silver.broker_states
+WHERE
+  from_position IS NULL

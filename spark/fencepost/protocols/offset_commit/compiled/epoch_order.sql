@@ -68,6 +68,8 @@ SELECT
   END AS observed,
   CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
 FROM weighed
+WHERE
+  NOT from_position IS NULL
 UNION ALL
 SELECT
   cluster,
@@ -85,4 +87,22 @@ SELECT
   CAST(NULL AS STRING) AS evidence
 FROM silver.coverage
 WHERE
-  NOT COALESCE(covered, FALSE)
+  NOT COALESCE(covered, FALSE) OR from_position IS NULL
+UNION ALL
+SELECT
+  cluster,
+  TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
+  CAST(NULL AS STRING) AS witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  CAST(NULL AS BOOLEAN) AS verdict,
+  FALSE AS exercised,
+  CAST(NULL AS STRING) AS failed_conjunct,
+  'cleaned_away' AS reason,
+  CAST(NULL AS STRING) AS observed,
+  CAST(NULL AS STRING) AS evidence
+FROM silver.group_members
+WHERE
+  from_position IS NULL

@@ -50,6 +50,8 @@ WITH frame AS (
       owned_partitions.to_position IS NULL
       OR owned_partitions_2.from_position < owned_partitions.to_position
     )
+  WHERE
+    NOT owned_partitions.from_position IS NULL AND NOT owned_partitions_2.from_position IS NULL
 ), judged AS (
   SELECT
     *,
@@ -79,6 +81,8 @@ SELECT
   CASE WHEN NOT COALESCE(verdict, FALSE) THEN '{}' END AS observed,
   CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
 FROM weighed
+WHERE
+  NOT from_position IS NULL
 UNION ALL
 SELECT
   cluster,
@@ -96,4 +100,22 @@ SELECT
   CAST(NULL AS STRING) AS evidence
 FROM silver.coverage
 WHERE
-  NOT COALESCE(covered, FALSE)
+  NOT COALESCE(covered, FALSE) OR from_position IS NULL
+UNION ALL
+SELECT
+  cluster,
+  TO_JSON(STRUCT(group_id, life), MAP('ignoreNullFields', 'false')) AS scope,
+  CAST(NULL AS STRING) AS witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  CAST(NULL AS BOOLEAN) AS verdict,
+  FALSE AS exercised,
+  CAST(NULL AS STRING) AS failed_conjunct,
+  'not_captured' AS reason,
+  CAST(NULL AS STRING) AS observed,
+  CAST(NULL AS STRING) AS evidence
+FROM silver.owned_partitions
+WHERE
+  from_position IS NULL

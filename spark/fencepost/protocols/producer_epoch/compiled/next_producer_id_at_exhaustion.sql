@@ -66,6 +66,8 @@ SELECT
   END AS observed,
   CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
 FROM weighed
+WHERE
+  NOT from_position IS NULL
 UNION ALL
 SELECT
   cluster,
@@ -83,4 +85,24 @@ SELECT
   CAST(NULL AS STRING) AS evidence
 FROM silver.log_coverage
 WHERE
-  NOT COALESCE(covered, FALSE) AND topic = '__transaction_state'
+  (
+    NOT COALESCE(covered, FALSE) OR from_position IS NULL
+  ) AND topic = '__transaction_state'
+UNION ALL
+SELECT
+  cluster,
+  TO_JSON(STRUCT(topic, `partition`, partition_key), MAP('ignoreNullFields', 'false')) AS scope,
+  CAST(NULL AS STRING) AS witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  CAST(NULL AS BOOLEAN) AS verdict,
+  FALSE AS exercised,
+  CAST(NULL AS STRING) AS failed_conjunct,
+  'not_captured' AS reason,
+  CAST(NULL AS STRING) AS observed,
+  CAST(NULL AS STRING) AS evidence
+FROM silver.transactional_ids
+WHERE
+  from_position IS NULL

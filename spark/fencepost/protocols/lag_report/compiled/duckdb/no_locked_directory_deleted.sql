@@ -83,6 +83,8 @@ SELECT
   END AS observed,
   CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
 FROM weighed
+WHERE
+  NOT from_position IS NULL
 UNION ALL
 SELECT
   cluster,
@@ -100,4 +102,24 @@ SELECT
   CAST(NULL AS TEXT) AS evidence
 FROM silver.streams_coverage
 WHERE
-  NOT COALESCE(covered, FALSE) AND NOT log = 'group'
+  (
+    NOT COALESCE(covered, FALSE) OR from_position IS NULL
+  ) AND NOT log = 'group'
+UNION ALL
+SELECT
+  cluster,
+  CAST(JSON_OBJECT('application_id', application_id, 'log', log) AS TEXT) AS scope,
+  CAST(NULL AS TEXT) AS witness,
+  from_position,
+  to_position + 1 AS to_position,
+  from_time,
+  to_time,
+  CAST(NULL AS BOOLEAN) AS verdict,
+  FALSE AS exercised,
+  CAST(NULL AS TEXT) AS failed_conjunct,
+  'not_logged' AS reason,
+  CAST(NULL AS TEXT) AS observed,
+  CAST(NULL AS TEXT) AS evidence
+FROM silver.task_directories
+WHERE
+  from_position IS NULL

@@ -65,6 +65,8 @@ SELECT
   END AS observed,
   CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
 FROM weighed
+WHERE
+  NOT from_position IS NULL
 UNION ALL
 SELECT
   cluster,
@@ -82,4 +84,25 @@ SELECT
   CAST(NULL AS TEXT) AS evidence
 FROM silver.metadata_coverage
 WHERE
-  NOT COALESCE(covered, FALSE) AND log = 'AAAAAAAAAAAAAAAAAAAAAQ:__cluster_metadata-0'
+  (
+    NOT COALESCE(covered, FALSE) OR from_position IS NULL
+  )
+  AND log = 'AAAAAAAAAAAAAAAAAAAAAQ:__cluster_metadata-0'
+UNION ALL
+SELECT
+  cluster,
+  CAST(JSON_OBJECT('log', log) AS TEXT) AS scope,
+  CAST(NULL AS TEXT) AS witness,
+  from_position,
+  to_position + 1 AS to_position,
+  from_time,
+  to_time,
+  CAST(NULL AS BOOLEAN) AS verdict,
+  FALSE AS exercised,
+  CAST(NULL AS TEXT) AS failed_conjunct,
+  'not_captured' AS reason,
+  CAST(NULL AS TEXT) AS observed,
+  CAST(NULL AS TEXT) AS evidence
+FROM silver.partitions
+WHERE
+  from_position IS NULL

@@ -65,6 +65,8 @@ SELECT
   END AS observed,
   CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
 FROM weighed
+WHERE
+  NOT from_position IS NULL
 UNION ALL
 SELECT
   cluster,
@@ -82,4 +84,22 @@ SELECT
   CAST(NULL AS TEXT) AS evidence
 FROM silver.coverage
 WHERE
-  NOT COALESCE(covered, FALSE)
+  NOT COALESCE(covered, FALSE) OR from_position IS NULL
+UNION ALL
+SELECT
+  cluster,
+  CAST(JSON_OBJECT('group_id', group_id, 'life', life) AS TEXT) AS scope,
+  CAST(NULL AS TEXT) AS witness,
+  from_position,
+  to_position + 1 AS to_position,
+  from_time,
+  to_time,
+  CAST(NULL AS BOOLEAN) AS verdict,
+  FALSE AS exercised,
+  CAST(NULL AS TEXT) AS failed_conjunct,
+  'cleaned_away' AS reason,
+  CAST(NULL AS TEXT) AS observed,
+  CAST(NULL AS TEXT) AS evidence
+FROM silver.group_members
+WHERE
+  from_position IS NULL

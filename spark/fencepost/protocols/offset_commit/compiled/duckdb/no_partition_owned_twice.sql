@@ -52,6 +52,8 @@ WITH frame AS (
       owned_partitions.to_position IS NULL
       OR owned_partitions_2.from_position < owned_partitions.to_position
     )
+  WHERE
+    NOT owned_partitions.from_position IS NULL AND NOT owned_partitions_2.from_position IS NULL
 ), judged AS (
   SELECT
     *,
@@ -78,6 +80,8 @@ SELECT
   CASE WHEN NOT COALESCE(verdict, FALSE) THEN '{}' END AS observed,
   CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
 FROM weighed
+WHERE
+  NOT from_position IS NULL
 UNION ALL
 SELECT
   cluster,
@@ -95,4 +99,22 @@ SELECT
   CAST(NULL AS TEXT) AS evidence
 FROM silver.coverage
 WHERE
-  NOT COALESCE(covered, FALSE)
+  NOT COALESCE(covered, FALSE) OR from_position IS NULL
+UNION ALL
+SELECT
+  cluster,
+  CAST(JSON_OBJECT('group_id', group_id, 'life', life) AS TEXT) AS scope,
+  CAST(NULL AS TEXT) AS witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  CAST(NULL AS BOOLEAN) AS verdict,
+  FALSE AS exercised,
+  CAST(NULL AS TEXT) AS failed_conjunct,
+  'not_captured' AS reason,
+  CAST(NULL AS TEXT) AS observed,
+  CAST(NULL AS TEXT) AS evidence
+FROM silver.owned_partitions
+WHERE
+  from_position IS NULL

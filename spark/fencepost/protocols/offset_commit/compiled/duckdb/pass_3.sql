@@ -87,6 +87,8 @@ FROM (
         END
       ] AS rows_
     FROM weighed
+    WHERE
+      NOT from_position IS NULL
   ) AS judged_together
 ) AS fanned
 WHERE
@@ -141,6 +143,59 @@ FROM (
       [{'definition': 'group_epoch_never_falls'}, {'definition': 'target_assignment_epoch_never_falls'}] AS rows_
     FROM silver.coverage
     WHERE
-      NOT COALESCE(covered, FALSE)
+      NOT COALESCE(covered, FALSE) OR from_position IS NULL
+  ) AS judged_together
+) AS fanned
+UNION ALL
+SELECT
+  STRUCT_EXTRACT(each, 'definition') AS definition,
+  cluster,
+  scope,
+  witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  verdict,
+  exercised,
+  failed_conjunct,
+  reason,
+  observed,
+  evidence
+FROM (
+  SELECT
+    cluster,
+    scope,
+    witness,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    verdict,
+    exercised,
+    failed_conjunct,
+    reason,
+    observed,
+    evidence,
+    UNNEST(rows_) AS each
+  FROM (
+    SELECT
+      cluster,
+      CAST(JSON_OBJECT('group_id', group_id, 'life', life) AS TEXT) AS scope,
+      CAST(NULL AS TEXT) AS witness,
+      from_position,
+      to_position + 1 AS to_position,
+      from_time,
+      to_time,
+      CAST(NULL AS BOOLEAN) AS verdict,
+      FALSE AS exercised,
+      CAST(NULL AS TEXT) AS failed_conjunct,
+      'not_captured' AS reason,
+      CAST(NULL AS TEXT) AS observed,
+      CAST(NULL AS TEXT) AS evidence,
+      [{'definition': 'group_epoch_never_falls'}, {'definition': 'target_assignment_epoch_never_falls'}] AS rows_
+    FROM silver.consumer_groups
+    WHERE
+      from_position IS NULL
   ) AS judged_together
 ) AS fanned

@@ -76,6 +76,8 @@ SELECT
   END AS observed,
   CASE WHEN NOT COALESCE(verdict, FALSE) THEN evidence END AS evidence
 FROM weighed
+WHERE
+  NOT from_position IS NULL
 UNION ALL
 SELECT
   cluster,
@@ -93,4 +95,22 @@ SELECT
   CAST(NULL AS TEXT) AS evidence
 FROM silver.classic_group_coverage
 WHERE
-  NOT COALESCE(covered, FALSE)
+  NOT COALESCE(covered, FALSE) OR from_position IS NULL
+UNION ALL
+SELECT
+  cluster,
+  CAST(JSON_OBJECT('group_id', group_id, 'life', life) AS TEXT) AS scope,
+  CAST(NULL AS TEXT) AS witness,
+  from_position,
+  to_position + 1 AS to_position,
+  from_time,
+  to_time,
+  CAST(NULL AS BOOLEAN) AS verdict,
+  FALSE AS exercised,
+  CAST(NULL AS TEXT) AS failed_conjunct,
+  'not_captured' AS reason,
+  CAST(NULL AS TEXT) AS observed,
+  CAST(NULL AS TEXT) AS evidence
+FROM silver.group_generations
+WHERE
+  from_position IS NULL

@@ -241,6 +241,8 @@ FROM (
         END
       ] AS rows_
     FROM weighed
+    WHERE
+      NOT from_position IS NULL
   ) AS judged_together
 ) AS fanned
 WHERE
@@ -299,6 +301,65 @@ FROM (
       ] AS rows_
     FROM silver.log_coverage
     WHERE
-      NOT COALESCE(covered, FALSE) AND topic = '__transaction_state'
+      (
+        NOT COALESCE(covered, FALSE) OR from_position IS NULL
+      ) AND topic = '__transaction_state'
+  ) AS judged_together
+) AS fanned
+UNION ALL
+SELECT
+  STRUCT_EXTRACT(each, 'definition') AS definition,
+  cluster,
+  scope,
+  witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  verdict,
+  exercised,
+  failed_conjunct,
+  reason,
+  observed,
+  evidence
+FROM (
+  SELECT
+    cluster,
+    scope,
+    witness,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    verdict,
+    exercised,
+    failed_conjunct,
+    reason,
+    observed,
+    evidence,
+    UNNEST(rows_) AS each
+  FROM (
+    SELECT
+      cluster,
+      CAST(JSON_OBJECT('topic', topic, 'partition', "partition", 'partition_key', partition_key) AS TEXT) AS scope,
+      CAST(NULL AS TEXT) AS witness,
+      from_position,
+      to_position + 1 AS to_position,
+      from_time,
+      to_time,
+      CAST(NULL AS BOOLEAN) AS verdict,
+      FALSE AS exercised,
+      CAST(NULL AS TEXT) AS failed_conjunct,
+      'not_captured' AS reason,
+      CAST(NULL AS TEXT) AS observed,
+      CAST(NULL AS TEXT) AS evidence,
+      [
+        {'definition': 'status_transitions'},
+        {'definition': 'producer_epoch_steps'},
+        {'definition': 'end_txn_bumps_epoch'}
+      ] AS rows_
+    FROM silver.transactional_ids
+    WHERE
+      from_position IS NULL
   ) AS judged_together
 ) AS fanned

@@ -106,6 +106,8 @@ FROM (
         END, 'evidence': CASE WHEN NOT COALESCE(verdict_2, FALSE) THEN evidence END}
       ] AS rows_
     FROM weighed
+    WHERE
+      NOT from_position IS NULL
   ) AS judged_together
 ) AS fanned
 UNION ALL
@@ -158,6 +160,61 @@ FROM (
       [{'definition': 'next_producer_id_at_exhaustion'}, {'definition': 'epoch_headroom'}] AS rows_
     FROM silver.log_coverage
     WHERE
-      NOT COALESCE(covered, FALSE) AND topic = '__transaction_state'
+      (
+        NOT COALESCE(covered, FALSE) OR from_position IS NULL
+      ) AND topic = '__transaction_state'
+  ) AS judged_together
+) AS fanned
+UNION ALL
+SELECT
+  STRUCT_EXTRACT(each, 'definition') AS definition,
+  cluster,
+  scope,
+  witness,
+  from_position,
+  to_position,
+  from_time,
+  to_time,
+  verdict,
+  exercised,
+  failed_conjunct,
+  reason,
+  observed,
+  evidence
+FROM (
+  SELECT
+    cluster,
+    scope,
+    witness,
+    from_position,
+    to_position,
+    from_time,
+    to_time,
+    verdict,
+    exercised,
+    failed_conjunct,
+    reason,
+    observed,
+    evidence,
+    UNNEST(rows_) AS each
+  FROM (
+    SELECT
+      cluster,
+      CAST(JSON_OBJECT('topic', topic, 'partition', "partition", 'partition_key', partition_key) AS TEXT) AS scope,
+      CAST(NULL AS TEXT) AS witness,
+      from_position,
+      to_position,
+      from_time,
+      to_time,
+      CAST(NULL AS BOOLEAN) AS verdict,
+      FALSE AS exercised,
+      CAST(NULL AS TEXT) AS failed_conjunct,
+      'not_captured' AS reason,
+      CAST(NULL AS TEXT) AS observed,
+      CAST(NULL AS TEXT) AS evidence,
+      [{'definition': 'next_producer_id_at_exhaustion'}, {'definition': 'epoch_headroom'}] AS rows_
+    FROM silver.transactional_ids
+    WHERE
+      from_position IS NULL
   ) AS judged_together
 ) AS fanned
