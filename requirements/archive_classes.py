@@ -3,7 +3,7 @@
 The classes are those that an audit of the demo's healthy cluster needs. The archive belongs to one
 JVM and class path; another JVM leaves it aside. What was parsed belongs to one version of dbt; another leaves
 it aside, and files that have changed since are parsed again. What was compiled belongs to the code as it is:
-where that has changed since, as after an upgrade, the marts are compiled again, and nothing else is made.
+where that has changed since, as after an upgrade, the marts are parsed and compiled again, and nothing else.
 
 Usage: ``python requirements/archive_classes.py``, when the jars are there. ``FENCEPOST_JARS`` as everywhere.
 """
@@ -50,16 +50,16 @@ def _archive(settings: Settings) -> None:
     spark = {**settings.spark, "spark.driver.extraJavaOptions": options}
     with pipeline.Run(dataclasses.replace(settings, spark=spark)) as run:
         pipeline.audit(run)
-        shutil.copyfile(work_folder(settings, "dbt") / "target" / marts.PARSED, prepared(jars, marts.PARSED))
     _end_jvm()
 
 
 def _compile(settings: Settings) -> None:
     """Compile the marts, unless they were compiled of this code."""
     marts.project(settings)
-    made = work_folder(settings, "dbt") / marts.COMPILED
-    if made.is_file():
-        shutil.copyfile(made, prepared(spark_jars(settings), marts.COMPILED))
+    folder = work_folder(settings, "dbt")
+    for made in (folder / marts.COMPILED, folder / "target" / marts.PARSED):
+        if made.is_file():
+            shutil.copyfile(made, prepared(spark_jars(settings), made.name))
 
 
 def _end_jvm() -> None:

@@ -47,6 +47,9 @@ _FOR_FEW_ROWS = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     # each broadcast is a job of its own, and takes more memory than to sort few rows
     "spark.sql.autoBroadcastJoinThreshold": "-1",
+    # Tables are partitioned by cluster, by which all joins are, too. So Spark copies one side of each join
+    # into a filter of the other side, and again in each copy: a query of ten tables had 3,000 nodes.
+    "spark.sql.optimizer.dynamicPartitionPruning.enabled": "false",
 }
 # Whole stages are not compiled: their code is so large that compiling takes more time than it saves.
 _FOR_MANY_ROWS = {
@@ -157,7 +160,7 @@ def java_options(jars: list[Path], *, small: bool) -> str:
     if small:
         # C1's default code cache is too small for Spark, which would then be interpreted
         options += ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:ReservedCodeCacheSize=256m"]
-        options += ["-Xms256m", "-Xmn128m"]
+        options += ["-Xms384m", "-Xmn256m"]
     archive = prepared(jars, CLASS_ARCHIVE)
     if small and archive.is_file():
         # the JVM silently ignores an archive of another JVM or class path

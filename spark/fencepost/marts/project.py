@@ -38,7 +38,8 @@ _NO_QUERIES = ("--no-populate-cache", "--no-introspect", "--no-write-json")
 
 def parse(settings: Settings) -> Any:
     """The parsed project (dbt's manifest). Raises MartsError."""
-    return _result(invoke(settings, ["parse"]), "read its project")
+    # the build that follows writes what it found
+    return _result(invoke(settings, ["parse", "--no-write-json"]), "read its project")
 
 
 def compile_all(settings: Settings, manifest: Any, since: Mapping[str, str]) -> list[Any]:

@@ -49,7 +49,8 @@ def build(
             from fencepost.marts.in_spark import build_by_spark
 
             _log.info("marts: by Spark, because %s", reason)
-            result = build_by_spark(session(small=inputs.rows < MANY_ROWS), settings, plan)
+            small = inputs.rows < MANY_ROWS
+            result = build_by_spark(session(small=small), settings, plan, small=small)
     result = replace(result, empty=len(plan.empty), kept=plan.kept)
     ledger.done("marts", inputs.entries(), result.summary)
     return result
