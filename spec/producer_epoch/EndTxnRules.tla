@@ -156,11 +156,11 @@ NoStaleEndGranted ==
 \* client has them from elsewhere: Flink and others store both in their checkpoints, and a recovered job ends with them what
 \* its predecessor left open. The coordinator compares id and epoch only, and accepts it. It breaks no rule of Kafka's.
 \*
-\* Where it does not hold: wherever recovery is made so, on purpose. A client is told by its client.id and connection: it is
-\* unknown (client_unknown) if the line of the request that was given the epoch is missing, and if one client.id used two
-\* connections, which one process does after a reconnect, and two processes do that share the name. A verdict that holds
-\* says that the same connection did both. What the coordinator aborts on its own, and what an operator ends with
-\* kafka-transactions.sh, has no EndTxn and is not judged.
+\* Where it does not hold: wherever recovery is made so, on purpose. A client is told by its client.id, connection and
+\* correlation ids: it is unknown (client_unknown) if the line of the request that was given the epoch is missing, and if
+\* one client.id used two connections, which two processes do that share the name, unless one counter numbers the requests
+\* of both and no number is missing in between: then one process has reconnected. What the coordinator aborts on its own,
+\* and what an operator ends with kafka-transactions.sh, has no EndTxn and is not judged.
 \*
 \* On call: look whether the writer was still at work. The verdict has the client that ended the transaction (client_id,
 \* connection) and the one that was given the epoch (given_client_id, given_connection). fct_transactions shows the

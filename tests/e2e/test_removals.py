@@ -125,5 +125,5 @@ def test_pictures_say_beside_each_mark_what_it_was(audit: Any) -> None:
     labels = producer.marks.groupby("kind")["label"].agg(set)
     assert labels["ended"] == {"expired"}
     assert labels["fenced"] == {"epoch 0 fenced"}
-    (wait,) = waiting.marks.loc[waiting.marks["kind"] == "waited", "label"]
-    assert wait.startswith("waits ") and wait.endswith(" s: marker")
+    # it was let in after a third of a second; its broker asked again only when it wrote the next time
+    assert not (waiting.marks["kind"] == "waited").any()

@@ -33,3 +33,17 @@ def test_a_metadata_log_that_is_there_and_was_not_captured_closes_it(audit: Any)
     assert unknown(audit, MIGRATING, NOT_CAPTURED) >= ASK_THE_METADATA_LOG
     assert found.headline == "NOT JUDGED"
     assert found.not_told == ()
+
+
+def test_who_was_elected_is_in_no_log_of_it(audit: Any) -> None:
+    rows = audit.rows(f"""
+        SELECT DISTINCT cluster, unknown_reason FROM marts.fct_leader_epochs
+        WHERE cluster IN ('{CLUSTER}', '{MIGRATING}') AND (leader IS NULL OR how IS NULL)
+    """)
+    found = {(row["cluster"], row["unknown_reason"]) for row in rows}
+    assert found == {(CLUSTER, IN_ZOOKEEPER), (MIGRATING, NOT_CAPTURED)}
+    (anomalies,) = audit.rows(f"""
+        SELECT count(*) AS rows, count_if(unknown_reason = '{IN_ZOOKEEPER}') AS beyond_logs
+        FROM marts.fct_delivery_anomalies WHERE cluster = '{CLUSTER}' AND source_mart = 'fct_leader_epochs'
+    """)
+    assert anomalies["rows"] == anomalies["beyond_logs"] > 0

@@ -80,6 +80,11 @@ def test_a_connection_is_named_once_it_has_introduced_itself() -> None:
     first = line(0, clientInformation={"softwareName": "unknown", "softwareVersion": "unknown"})
     assert noted(first)[0]["software_name"] is None
     assert noted(first, line(1))[0]["software_name"] == "apache-kafka-java"
+    body = {"clientSoftwareName": "apache-kafka-java", "clientSoftwareVersion": "4.3.1"}
+    unknown = {"softwareName": "unknown", "softwareVersion": "unknown"}
+    assert noted(line(0, "API_VERSIONS", request=body, clientInformation=unknown))[0]["software_name"] == (
+        "apache-kafka-java"
+    )
 
 
 def test_the_same_lines_are_the_same_row() -> None:

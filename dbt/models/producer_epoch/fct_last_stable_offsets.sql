@@ -40,7 +40,7 @@ listed as (
         explode(transaction_partitions) as name,
         outcome,
         late,
-        timestamp_millis(unix_millis(started_at) + transaction_timeout_ms) as times_out_at
+        {{ times_out_at('started_at', 'transaction_timeout_ms') }} as times_out_at
     from {{ source('silver', 'transactions') }}
     where outcome is not null and completed_position is null
 ),
@@ -169,6 +169,8 @@ select
         when held_by = 'unknown'
             then 'the logs do not tell who holds it, or whether a coordinator will end it'
         when held_by = 'completing' then 'its coordinator has decided, and writes the marker'
+        when held_by = 'ordinary' and times_out_at is null
+            then 'its producer may still be at work, and only that ends it: two-phase commit has no timeout'
         when held_by = 'ordinary'
             then 'its producer may still be at work, and its coordinator ends it in time'
         when held_by = 'late'

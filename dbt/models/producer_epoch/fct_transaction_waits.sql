@@ -1,4 +1,6 @@
 -- How long producers were told CONCURRENT_TRANSACTIONS, and the transaction that was not complete meanwhile.
+{#- The default of clients' retry.backoff.max.ms. -#}
+{%- set retry_backoff_max_ms = 1000 %}
 {%- set client = "(partition by cluster, transactional_id, api_name, client_id, host "
     ~ "order by responded_at, file, position, request_id)" %}
 with
@@ -38,6 +40,7 @@ followed as (
     select
         *,
         coalesce(lag(waits) over {{ client }}, false) as waited,
+        lead(requested_at) over {{ client }} as next_asked_at,
         lead(responded_at) over {{ client }} as next_at,
         lead(coalesce(error, 'NONE')) over {{ client }} as next_error
     from concerned
@@ -63,6 +66,7 @@ episodes as (
         count(*) as answers,
         min(requested_at) as began_at,
         max(responded_at) as last_answer_at,
+        max_by(next_asked_at, struct(responded_at, file, position, request_id)) as asked_again_at,
         max_by(next_at, struct(responded_at, file, position, request_id)) as ended_at,
         max_by(next_error, struct(responded_at, file, position, request_id)) as ended_with
     from numbered
@@ -138,7 +142,14 @@ named as (
         blocked.completed_at,
         awaited.missing,
         awaited.last_marker_at,
-        if(array_size(awaited.missing) > 0, awaited.missing[0], awaited.last_partition) as awaited_partition
+        if(array_size(awaited.missing) > 0, awaited.missing[0], awaited.last_partition) as awaited_partition,
+        -- who asks again later than clients repeat a request had stopped waiting, unless it was still in vain
+        coalesce(
+            unix_millis(episodes.asked_again_at) - unix_millis(greatest(
+                episodes.last_answer_at, coalesce(blocked.completed_at, episodes.last_answer_at)
+            )) <= {{ retry_backoff_max_ms }},
+            false
+        ) as went_on
     from episodes
     left join blocked
         on episodes.cluster = blocked.cluster and episodes.first_request_id = blocked.first_request_id
@@ -179,7 +190,8 @@ select
     named.last_answer_at,
     named.ended_at,
     named.ended_with,
-    unix_millis(coalesce(named.ended_at, named.last_answer_at)) - unix_millis(named.began_at) as waited_ms,
+    unix_millis(if(named.went_on, named.ended_at, named.last_answer_at))
+    - unix_millis(named.began_at) as waited_ms,
     named.answers,
     case
         when not named.is_blocked or named.outcome is null then 'unknown'

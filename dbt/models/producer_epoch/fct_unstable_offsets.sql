@@ -197,7 +197,7 @@ select
     held.abort_cause,
     if(
         held.completed_position is null,
-        timestamp_millis(unix_millis(held.started_at) + held.transaction_timeout_ms),
+        {{ times_out_at('held.started_at', 'held.transaction_timeout_ms') }},
         null
     ) as times_out_at,
     episodes.first_request_id

@@ -16,6 +16,7 @@ from typing import Any
 _HEADER = re.compile(rb'"correlationId":(-?\d{1,10}),"clientId":("(?:[^"\\]|\\.)*"|null),"requestApiKeyName"')
 _CONNECTION = re.compile(rb',"connection":"([^"\\]+)"')
 _SOFTWARE = re.compile(rb'"softwareName":"([a-zA-Z0-9.-]*)"')
+_INTRODUCED = re.compile(rb'"clientSoftwareName":"([a-zA-Z0-9.-]*)"')
 _FORWARDED = b'{"isForwarded":true'
 # replicas fetch all the time, and whether all their lines are known does not matter
 _REPLICA = b'"replicaId":'
@@ -73,9 +74,12 @@ class RequestIds:
             seen.first_ms = ms
         if seen.software is None:
             software = _SOFTWARE.search(line, at)
-            # a broker knows the software only after the first request of a connection (ApiVersions)
             said = software[1].decode() if software else UNKNOWN_SOFTWARE
-            seen.software = None if said == UNKNOWN_SOFTWARE else said
+            # a broker knows the software only after the request that tells it, a connection's first
+            if said == UNKNOWN_SOFTWARE:
+                introduced = _INTRODUCED.search(line, end, at)
+                said = introduced[1].decode() if introduced else said
+            seen.software = None if said in (UNKNOWN_SOFTWARE, "") else said
 
     def take(self) -> Iterator[dict[str, Any]]:
         """A row for each connection, without the file and position; the ids are then forgotten."""

@@ -109,7 +109,7 @@ class CorrelationIds:
     def __init__(self, sent: Iterable[ConnectionIds] = ()) -> None:
         of = list(sent)
         self._ranges = merged(each for one in of for each in one.ranges)
-        self._last = {one.connection: one.ranges[-1][1] for one in of if one.ranges}
+        self._sent = {one.connection: one for one in of if one.ranges}
         self._first = min((pair for one in of for pair in one.times), default=None)
 
     def is_whole(self, after: int, before: int) -> bool:
@@ -126,7 +126,18 @@ class CorrelationIds:
 
     def last(self, connection: Connection) -> int:
         """The last id on a connection; -1 where none is known."""
-        return self._last.get(connection, -1)
+        sent = self._sent.get(connection)
+        return -1 if sent is None else sent.ranges[-1][1]
+
+    def goes_on(self, connection: Connection, to: int, ms: int, within_ms: int) -> bool:
+        """Whether every id between those of a connection and this one has its line. ``ms``: when this one
+        was sent; a line of the connection must have been logged ``within_ms`` of that.
+        """
+        sent = self._sent.get(connection)
+        if sent is None or all(abs(ms - at) > within_ms for _, at in sent.times):
+            return False
+        before = max((min(last, to - 1) for first, last in sent.ranges if first < to), default=None)
+        return before is not None and self.is_whole(before, to)
 
 
 def by_counter(sent: Iterable[ConnectionIds]) -> Mapping[Connection, CorrelationIds]:

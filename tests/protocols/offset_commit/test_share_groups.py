@@ -24,7 +24,7 @@ from fencepost.protocols.offset_commit.share_groups.lines import (
     share_lines,
     tells,
 )
-from fencepost.protocols.offset_commit.share_groups.rebuild import Groups, ids_of_clients
+from fencepost.protocols.offset_commit.share_groups.rebuild import Groups, clocks_apart, ids_of_clients
 from fencepost.protocols.offset_commit.share_groups.share_partition import SharePartition
 from fencepost.protocols.offset_commit.share_groups.state_log import (
     BATCH_COLUMNS,
@@ -406,6 +406,18 @@ def test_a_cause_is_told_only_where_nothing_else_is_possible(case: str) -> None:
         for each in told
     ]
     assert causes == expected
+
+
+def test_an_acknowledgement_after_the_lock_has_no_other_clock() -> None:
+    """Kafka answers it as if nothing were wrong, and writes no record."""
+    place = ("g", "t", 0)
+    own, late = (
+        ShareLine(ACKNOWLEDGED, 0, 9, 1, None, whose, whose, "host", whose, 1, 1, ms, ms + 2, whose, "log", 0)
+        for whose, ms in (("b", 4_100), ("a", 7_000))
+    )
+    stored = StateRecord(("c", None, 0), 1, False, 0, 0, 0, (StateBatch(0, 9, 2, 2),), 4_101, "segment", 1)
+    assert clocks_apart({place: [own, late]}, {place: [stored]}) == {"g": {1: 0}}
+    assert clocks_apart({place: [late]}, {place: [stored]}) == {"g": {1: 2_899}}
 
 
 def _replayed(

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pytest
 
+from fencepost.protocols.producer_epoch.given_epochs import GivenEpoch, is_anothers
 from fencepost.protocols.producer_epoch.missing_lines import MissingLines, Numbering
 from fencepost.protocols.producer_epoch.request_rows import RequestRow
 from fencepost.protocols.producer_epoch.request_targets import INIT
@@ -84,6 +85,41 @@ def test_missing_lines(sent: list[Sent], ms: int, is_missing: bool) -> None:
     for ordered in (sent, sent[::-1]):
         numbering = Numbering(pa.Table.from_pylist(list(map(_row, ordered)), REQUEST_IDS.arrow_schema))
         assert MissingLines(lines, numbering, TOLERANCE_MS).around(ms) == is_missing
+
+
+GOING_ON = {
+    "its numbers go on": ([Sent("a", "0..4", (100, 150), {}), Sent("b", "5..9", (600, 900), {})], 7, True),
+    "and come back": ([Sent("a", "0..4 8..9", (100, 900), {}), Sent("b", "5..7", (600, 700), {})], 6, True),
+    "over a third connection": (
+        [Sent("a", "0..4", (1, 150), {}), Sent("x", "5", (300, 300), {}), Sent("b", "6..9", (600, 900), {})],
+        7,
+        True,
+    ),
+    "long after": ([Sent("a", "0..4", (1, 9), {}), Sent("b", "5..9", (9_000_000, 9_000_900), {})], 7, False),
+    "a number is missing": ([Sent("a", "0..4", (100, 150), {}), Sent("b", "6..9", (600, 900), {})], 7, False),
+    "it was started again": (
+        [Sent("a", "0..2 4..9", (100, 300), {}), Sent("b", "0..2 4..9", (900, 990), {})],
+        5,
+        False,
+    ),
+    "two run at once": ([Sent("a", "0..9", (100, 900), {}), Sent("b", "0..9", (110, 910), {})], 7, False),
+    "another maker's client numbers each connection": (
+        [Sent("a", "1..4", (100, 150), {}, OTHER), Sent("b", "5..9", (600, 900), {}, OTHER)],
+        7,
+        False,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("sent", "number", "goes_on"), GOING_ON.values(), ids=GOING_ON)
+def test_a_client_goes_on_with_its_numbers_on_another_connection(
+    sent: list[Sent], number: int, goes_on: bool
+) -> None:
+    numbering = Numbering(pa.Table.from_pylist(list(map(_row, sent)), REQUEST_IDS.arrow_schema))
+    request = _line("b", number, max(sent[-1].times[0], 700))
+    assert numbering.goes_on((1, "a"), request) == goes_on
+    given = GivenEpoch(3, 7, 0, 1, "client", "a")
+    assert is_anothers(request, [given], numbering.goes_on) is (False if goes_on else None)
 
 
 def _row(sent: Sent) -> dict[str, object]:

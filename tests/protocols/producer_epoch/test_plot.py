@@ -134,6 +134,12 @@ def test_transactions_are_bars_of_their_outcome() -> None:
     assert bar("dangling") == (33, 60)
 
 
+def test_how_long_a_client_waited_stands_beside_its_mark() -> None:
+    waits = pd.DataFrame([("a", 0, at(5), 1_234, "missing_marker")], columns=list(reading.WAIT_COLUMNS))
+    marks = layout.arrange(produced([epoch(0, 0, None, None, "a")], waits=waits)).marks
+    assert marks.loc[marks["kind"] == "waited", "label"].tolist() == ["waits 1.23 s: missing marker"]
+
+
 def test_what_happened_to_a_transactional_id_is_told() -> None:
     words = (
         "5 epochs, 4 transactions (1 committed, 1 aborted, 1 open, 1 unknown), 3 requests fenced, 1 dangling"

@@ -62,8 +62,8 @@ _OF_STORED = {
 }  # fmt: skip
 """By columns of silver.committed_offsets, the columns of STORED that they are copies of."""
 _OF_MET = (
-    "live_topic_id", "live_partition_epoch", "live_leader_epoch", "candidates", "live_topic_ids",
-    "live_partition_epochs", "live_leader_epochs",
+    "live_topic_id", "live_partition_epoch", "live_leader_epoch", "live_unknown", "candidates",
+    "live_topic_ids", "live_partition_epochs", "live_leader_epochs",
 )  # fmt: skip
 _MET = Table(
     "met",

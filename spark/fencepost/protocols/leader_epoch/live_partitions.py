@@ -7,17 +7,19 @@ from typing import NamedTuple
 
 from fencepost.protocols.leader_epoch.clocks import Window
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory
+from fencepost.reasons import EVIDENCE_ENDS
 
 
 class LivePartition(NamedTuple):
-    """The state of a partition: '' and -1 where no incarnation lived, None where it is not known."""
+    """The state of a partition: '' and -1 where no incarnation lived, None where it is not known, and why."""
 
     topic_id: str | None = None
     partition_epoch: int | None = None
     leader_epoch: int | None = None
+    unknown: str | None = None
 
 
-NOT_KNOWN = LivePartition()
+NOT_KNOWN, NOT_YET_KNOWN = LivePartition(), LivePartition(unknown=EVIDENCE_ENDS)
 NONE_LIVED = LivePartition("", -1, -1)
 
 
@@ -25,8 +27,8 @@ def candidates(
     history: ClusterHistory, window: Window, topic: str, partition: int, topic_id: str | None = None
 ) -> list[LivePartition]:
     """All states that a partition may have had in a window, in the order of the log; only NOT_KNOWN where the
-    log is not known throughout. ``topic_id``: an incarnation that certainly existed already, so the window
-    begins no earlier than it.
+    log is not known throughout, and only NOT_YET_KNOWN where just what comes behind its end is missing.
+    ``topic_id``: an incarnation that certainly existed already, so the window begins no earlier than it.
     """
     lowest, highest = window
     life = None if topic_id is None else history.topics.get(topic_id)
@@ -37,7 +39,8 @@ def candidates(
         lowest = max(lowest, life.begins.position)
         highest = max(highest, lowest)
     if not history.is_covered(lowest, highest):
-        return [NOT_KNOWN]
+        end = history.log.known_to
+        return [NOT_YET_KNOWN if highest >= end and history.is_covered(lowest, end - 1) else NOT_KNOWN]
     return list(dict.fromkeys(_lived(history, Window(lowest, highest), topic, partition)))
 
 

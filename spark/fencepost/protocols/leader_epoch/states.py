@@ -41,7 +41,8 @@ _ROWS = {MET_COMMITS.name: COMMITTED_OFFSETS, MET_FETCHES.name: FETCH_POSITIONS}
 
 def columns_of(possible: Sequence[LivePartition]) -> tuple[tuple[Any, ...], tuple[list[Any], ...]]:
     """The columns from ``live_topic_id`` to ``candidates`` of a row, and its lists."""
-    return (*agreed(possible), len(possible)), tuple(list(values) for values in zip(*possible, strict=True))
+    lists = tuple([getattr(each, column.removeprefix("live_")) for each in possible] for column in _MET)
+    return (*agreed(possible), len(possible)), lists
 
 
 def rows_of(with_states: Table, rows: pa.Table) -> pa.Table:

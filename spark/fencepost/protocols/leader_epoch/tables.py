@@ -43,7 +43,11 @@ _LIVE = {
     "live_leader_epoch": "int",
 }
 
-_CANDIDATES = {**_LIVE, "candidates": "int"}  # how many states the partition may have had: rows of *_states
+_CANDIDATES = {
+    **_LIVE,
+    "live_unknown": "string",  # why it is not known, a word of fencepost.reasons; null for topic_unknown
+    "candidates": "int",  # how many states the partition may have had: rows of *_states
+}
 
 _ORIGIN = {
     # of the incarnation that an offset belongs to: '' and -1 if to none (offset 0 of an empty log), null if

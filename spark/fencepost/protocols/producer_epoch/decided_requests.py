@@ -10,6 +10,7 @@ from typing import Any
 
 from fencepost.protocols.producer_epoch.coordinator import Coordinator
 from fencepost.protocols.producer_epoch.given_epochs import GivenEpoch, is_anothers
+from fencepost.protocols.producer_epoch.missing_lines import Numbering
 from fencepost.protocols.producer_epoch.producer_state import NONE
 from fencepost.protocols.producer_epoch.request_rows import BUSY, FENCED, RequestRow
 from fencepost.protocols.producer_epoch.request_targets import ADD_PARTITIONS, END, INIT
@@ -80,18 +81,19 @@ class DecidedRequests:
         cluster: str,
         partition: int | None,
         *,
+        numbering: Numbering,
         given: Sequence[GivenEpoch] = (),
         untold: bool = False,
     ) -> None:
         """Add a request and the states that it may have met.
 
         ``written``: the offsets of the records that accepted requests are known to have written, by request
-        id. ``partition``: that of its coordinator, None if it is not known. ``given``: who was given the
-        epoch that an accepted EndTxn presents. ``untold``: it is not known which
-        incarnation of ``__transaction_state`` decided it.
+        id. ``partition``: that of its coordinator, None if it is not known. ``numbering``: of the cluster's
+        clients. ``given``: who was given the epoch that an accepted EndTxn presents. ``untold``: it is not
+        known which incarnation of ``__transaction_state`` decided it.
         """
         requests, states = self._rows[request.api_key]
-        request_values = (*_request_values(request), *_given_values(request, given))
+        request_values = (*_request_values(request), *_given_values(request, given, numbering))
         states_met = [
             (number, _state(request, candidate, met_states))
             for number, candidate in met_states.candidates(request)
@@ -154,10 +156,10 @@ def _request_values(request: RequestRow) -> tuple[Any, ...]:
     )
 
 
-def _given_values(request: RequestRow, given: Sequence[GivenEpoch]) -> tuple[Any, ...]:
+def _given_values(request: RequestRow, given: Sequence[GivenEpoch], numbering: Numbering) -> tuple[Any, ...]:
     """The last three values of _REQUEST_COLUMNS."""
     client = (given[0].client_id, given[0].connection) if given else (None, None)
-    return (*client, is_anothers(request, given))
+    return (*client, is_anothers(request, given, numbering.goes_on))
 
 
 _OUTCOME = ("granted", "fenced", "busy", "failed", "returned_id", "returned_epoch")

@@ -4,13 +4,14 @@ ended a transaction with them.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import NamedTuple
 
 from fencepost.protocols.producer_epoch.causes import Pair
 from fencepost.protocols.producer_epoch.request_rows import RequestRow
 from fencepost.protocols.producer_epoch.request_targets import END, INIT
 from fencepost.protocols.producer_epoch.transaction_metadata import RETRY, Transition
+from fencepost.replay.correlation_ids import Connection
 
 
 class GivenEpoch(NamedTuple):
@@ -83,9 +84,11 @@ def newest_given(given: GivenEpochs, cut: int) -> tuple[GivenEpoch, ...]:
     return tuple(each for clients in newest for each in clients if each.offset < cut)
 
 
-def is_anothers(request: RequestRow, given: Iterable[GivenEpoch]) -> bool | None:
+def is_anothers(
+    request: RequestRow, given: Iterable[GivenEpoch], goes_on: Callable[[Connection, RequestRow], bool]
+) -> bool | None:
     """Whether none of the clients that were given an epoch sent a request; None if one client id has two
-    connections, and if a name is missing.
+    connections that may be of two clients, and if a name is missing. ``goes_on``: Numbering.goes_on.
     """
     own = (request.broker_id, request.client_id, request.connection)
     clients = [(each.broker_id, each.client_id, each.connection) for each in given]
@@ -94,6 +97,12 @@ def is_anothers(request: RequestRow, given: Iterable[GivenEpoch]) -> bool | None
     client_ids = {client_id for _, client_id, _ in clients}
     if clients and None not in (request.client_id, *client_ids) and request.client_id not in client_ids:
         return True
+    if any(
+        client_id == request.client_id and goes_on((broker_id, connection), request)
+        for broker_id, client_id, connection in clients
+        if broker_id is not None and connection is not None
+    ):
+        return False
     return None
 
 

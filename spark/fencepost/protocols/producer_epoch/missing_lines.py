@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from fencepost.protocols.producer_epoch.request_rows import RequestRow
 from fencepost.protocols.producer_epoch.request_targets import END, INIT
+from fencepost.replay.chapters import OVERLAP_MS
 from fencepost.replay.correlation_ids import Connection, CorrelationIds, Pair, by_counter, sent_of
 from fencepost.replay.requests import host_of
 from fencepost.tables import REQUEST_IDS
@@ -53,6 +54,17 @@ class Numbering:
     def by_client(self) -> Mapping[Client, Mapping[Connection, CorrelationIds]]:
         """By client and connection. Most logs need none of them, so they are read when they are needed."""
         return {client: by_counter(sent.values()) for client, sent in sent_of(self._rows).items()}
+
+    def goes_on(self, connection: Connection, request: RequestRow) -> bool:
+        """Whether the client of a connection sent a request of the same client id on another one: one counter
+        numbers both, and no number between them lacks its line. What was long before may be in no chapter
+        that has the request, so it tells nothing.
+        """
+        counters = self.by_client.get((request.client_id or "", host_of(request.connection) or ""), {})
+        numbers = counters.get((request.broker_id, request.connection or ""))
+        if numbers is None or numbers is not counters.get(connection):
+            return False
+        return numbers.goes_on(connection, request.correlation_id, request.requested_ms, OVERLAP_MS)
 
 
 class MissingLines:

@@ -420,7 +420,8 @@ END_TXNS = Table(
         # shows it
         "given_client_id": "string",
         "given_connection": "string",
-        # of an accepted one: that was another client; null also if one client id has two connections
+        # of an accepted one: that was another client; null also if one client id has two connections whose
+        # correlation ids do not go on from one to the other
         "by_another": "boolean",
         "record_offset": "bigint",  # of the Prepare record that it wrote; null for none or unknown
         **_DECIDED,

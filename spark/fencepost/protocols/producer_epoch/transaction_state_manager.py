@@ -310,6 +310,7 @@ class TransactionStateManager:
                 written,
                 self._cluster,
                 self._partition,
+                numbering=self._numbering,
                 given=given.get((request.producer_id, request.producer_epoch), ()) if ends else (),
                 untold=self._incarnation is UNKNOWN,
             )

@@ -72,7 +72,11 @@ SELECT
   CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict END AS outcome,
   CASE
     WHEN CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict END IS NULL
-    THEN COALESCE(CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.reason END, 'topic_unknown')
+    THEN COALESCE(
+      CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.reason END,
+      committed_offsets.live_unknown,
+      'topic_unknown'
+    )
   END AS reason
 FROM silver.committed_offsets AS committed_offsets
 FULL OUTER JOIN agreed

@@ -100,7 +100,11 @@ SELECT
   END AS failed_conjunct,
   CASE
     WHEN CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict END IS NULL
-    THEN COALESCE(CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.reason END, 'topic_unknown')
+    THEN COALESCE(
+      CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.reason END,
+      committed_offsets.live_unknown,
+      'topic_unknown'
+    )
   END AS reason,
   CASE
     WHEN NOT agreed.states IS NULL

@@ -207,7 +207,11 @@ SELECT
   CASE WHEN agreed.states = fetch_positions.candidates THEN agreed.verdict END AS outcome,
   CASE
     WHEN CASE WHEN agreed.states = fetch_positions.candidates THEN agreed.verdict END IS NULL
-    THEN COALESCE(CASE WHEN agreed.states = fetch_positions.candidates THEN agreed.reason END, 'topic_unknown')
+    THEN COALESCE(
+      CASE WHEN agreed.states = fetch_positions.candidates THEN agreed.reason END,
+      fetch_positions.live_unknown,
+      'topic_unknown'
+    )
   END AS reason
 FROM silver.fetch_positions AS fetch_positions
 FULL OUTER JOIN agreed

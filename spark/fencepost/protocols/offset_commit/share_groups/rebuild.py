@@ -153,7 +153,7 @@ class Groups:
             else:
                 place = acquired if each.kind == of_lines.ACQUIRED else given
                 place[group_id, topic_id, partition].append(each)
-        apart = _clocks_apart(given, records)
+        apart = clocks_apart(given, records)
         for key in sorted(acquired):
             acknowledged: dict[str, list[ShareLine]] = defaultdict(list)
             for each in sorted(given[key], key=lambda each: each.requested_ms):
@@ -202,7 +202,7 @@ def _in_order(line: ShareLine) -> tuple[int, str, int, int]:
     return line.responded_ms, line.file, line.position, line.first_offset
 
 
-def _clocks_apart(
+def clocks_apart(
     given: Mapping[SharePartitionKey, Sequence[ShareLine]],
     records: Mapping[SharePartitionKey, Sequence[StateRecord]],
 ) -> Mapping[str, Mapping[int, float]]:
@@ -213,10 +213,25 @@ def _clocks_apart(
         for record in records.get(key, ()):
             for batch in record.batches:
                 stored[batch[:3]].append(record.timestamp_ms)
+        told: dict[tuple[int, int, int], list[ShareLine]] = defaultdict(list)
         for line in lines:
-            times = stored.get((line.first_offset, line.last_offset, _STORED.get(line.number, -1)), ())
-            if times:
-                nearest = min(max(line.requested_ms - ms, ms - line.responded_ms, 0) for ms in times)
-                apart[key[0]][line.broker_id].append(nearest)
+            told[line.first_offset, line.last_offset, _STORED.get(line.number, -1)].append(line)
+        for place, same in told.items():
+            for line, ms in _pairs(same, stored.get(place, ())):
+                apart[key[0]][line.broker_id].append(_apart(line, ms))
     found = {group: {broker: median(ms) for broker, ms in of.items()} for group, of in apart.items()}
     return defaultdict(dict, found)
+
+
+def _pairs(lines: Sequence[ShareLine], times: Sequence[int]) -> Iterator[tuple[ShareLine, int]]:
+    """The lines and the times of records that are each other's nearest: who acknowledges what is no longer
+    locked for it is answered as if it were, and leaves no record.
+    """
+    for line in lines:
+        nearest = min(times, key=lambda ms: _apart(line, ms), default=None)
+        if nearest is not None and min(lines, key=lambda each: _apart(each, nearest)) is line:
+            yield line, nearest
+
+
+def _apart(line: ShareLine, ms: int) -> int:
+    return max(line.requested_ms - ms, ms - line.responded_ms, 0)

@@ -164,7 +164,11 @@ SELECT
   END AS failed_conjunct,
   CASE
     WHEN CASE WHEN agreed.states = fetch_positions.candidates THEN agreed.verdict END IS NULL
-    THEN COALESCE(CASE WHEN agreed.states = fetch_positions.candidates THEN agreed.reason END, 'topic_unknown')
+    THEN COALESCE(
+      CASE WHEN agreed.states = fetch_positions.candidates THEN agreed.reason END,
+      fetch_positions.live_unknown,
+      'topic_unknown'
+    )
   END AS reason,
   CASE
     WHEN NOT agreed.states IS NULL

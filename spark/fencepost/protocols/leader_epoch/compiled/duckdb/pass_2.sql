@@ -94,11 +94,19 @@ FROM (
       [
         {'definition': 'commit_incarnation', 'outcome': CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict_1 END, 'reason': CASE
           WHEN CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict_1 END IS NULL
-          THEN COALESCE(CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.reason_1 END, 'topic_unknown')
+          THEN COALESCE(
+            CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.reason_1 END,
+            committed_offsets.live_unknown,
+            'topic_unknown'
+          )
         END},
         {'definition': 'shipped_commit_rule', 'outcome': CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict_2 END, 'reason': CASE
           WHEN CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict_2 END IS NULL
-          THEN COALESCE(CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.reason_2 END, 'topic_unknown')
+          THEN COALESCE(
+            CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.reason_2 END,
+            committed_offsets.live_unknown,
+            'topic_unknown'
+          )
         END}
       ] AS rows_
     FROM silver.committed_offsets AS committed_offsets

@@ -210,7 +210,11 @@ FROM (
           THEN CASE WHEN NOT agreed.verdict_1 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_1') END
         END, 'reason': CASE
           WHEN CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict_1 END IS NULL
-          THEN COALESCE(CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.reason_1 END, 'topic_unknown')
+          THEN COALESCE(
+            CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.reason_1 END,
+            committed_offsets.live_unknown,
+            'topic_unknown'
+          )
         END, 'observed': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict_1 END, FALSE)
@@ -228,7 +232,11 @@ FROM (
           THEN CASE WHEN NOT agreed.verdict_2 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_2') END
         END, 'reason': CASE
           WHEN CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict_2 END IS NULL
-          THEN COALESCE(CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.reason_2 END, 'topic_unknown')
+          THEN COALESCE(
+            CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.reason_2 END,
+            committed_offsets.live_unknown,
+            'topic_unknown'
+          )
         END, 'observed': CASE
           WHEN NOT agreed.states IS NULL
           AND NOT COALESCE(CASE WHEN agreed.states = committed_offsets.candidates THEN agreed.verdict_2 END, FALSE)

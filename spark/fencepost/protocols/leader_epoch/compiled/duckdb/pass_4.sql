@@ -270,11 +270,19 @@ FROM (
       [
         {'definition': 'fetch_incarnation', 'outcome': CASE WHEN agreed.states = fetch_positions.candidates THEN agreed.verdict_1 END, 'reason': CASE
           WHEN CASE WHEN agreed.states = fetch_positions.candidates THEN agreed.verdict_1 END IS NULL
-          THEN COALESCE(CASE WHEN agreed.states = fetch_positions.candidates THEN agreed.reason_1 END, 'topic_unknown')
+          THEN COALESCE(
+            CASE WHEN agreed.states = fetch_positions.candidates THEN agreed.reason_1 END,
+            fetch_positions.live_unknown,
+            'topic_unknown'
+          )
         END},
         {'definition': 'shipped_fetch_rule', 'outcome': CASE WHEN agreed.states = fetch_positions.candidates THEN agreed.verdict_2 END, 'reason': CASE
           WHEN CASE WHEN agreed.states = fetch_positions.candidates THEN agreed.verdict_2 END IS NULL
-          THEN COALESCE(CASE WHEN agreed.states = fetch_positions.candidates THEN agreed.reason_2 END, 'topic_unknown')
+          THEN COALESCE(
+            CASE WHEN agreed.states = fetch_positions.candidates THEN agreed.reason_2 END,
+            fetch_positions.live_unknown,
+            'topic_unknown'
+          )
         END}
       ] AS rows_
     FROM silver.fetch_positions AS fetch_positions
