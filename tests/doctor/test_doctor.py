@@ -93,6 +93,24 @@ def test_a_copy_at_any_other_time_tells_nothing_of_the_zone(config: Path) -> Non
     assert not [each for each in _of_logs(config, 1) if each.says.startswith("timezone")]
 
 
+def test_request_logs_of_each_other_are_told(config: Path) -> None:
+    def told() -> list[Check]:
+        return [each for n in (1, 2) for each in _of_logs(config, n) if "as a follower" in each.says]
+
+    assert told() == []
+    first, second = (config.parent / f"broker-{n}" / "kafka-request.log" for n in (1, 2))
+    other = first.rename(first.with_name("other"))
+    second.rename(first)
+    other.rename(second)
+    assert [(each.of[-8:], each.mark) for each in told()] == [
+        ("broker 1", Mark.WRONG),
+        ("broker 2", Mark.WRONG),
+    ]
+    assert told()[0].says == (
+        f"{first}: in it broker 1 fetches as a follower, which no broker does from itself"
+    )
+
+
 def test_alerts_and_metrics_that_cannot_leave_are_told(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hook = "[[alerts]]\nname = '{}'\nwebhook = 'https://x/${{{}}}'\n"
     config.write_text(

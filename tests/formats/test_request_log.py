@@ -441,3 +441,25 @@ def test_error_codes_have_kafkas_names() -> None:
     ]
     assert error_name(9999) == "UNKNOWN_ERROR_9999"
     assert sorted(error_names()) == list(range(-1, 137))
+
+
+@pytest.mark.parametrize(
+    ("request_of", "broker"),
+    [
+        ((1, 12, "FETCH", '"replicaId":3,"maxWaitMs":500'), 3),
+        ((1, 17, "FETCH", '"replicaState":{"replicaId":31,"replicaEpoch":-1},"maxWaitMs":500'), 31),
+        ((1, 12, "FETCH", '"replicaId":-1,"maxWaitMs":500'), None),
+        ((1, 17, "FETCH", '"maxWaitMs":500'), None),
+        # Raft's: a controller that knows no leader asks itself, too
+        ((1, 17, "FETCH", '"clusterId":"x","replicaState":{"replicaId":3,"replicaEpoch":-1}'), None),
+        ((52, 2, "VOTE", '"clusterId":"x","voterId":3,"topics":[{"partitions":[{"replicaId":3}]}]'), None),
+    ],
+)
+def test_a_follower_says_its_id(request_of: tuple[int, int, str, str], broker: int | None) -> None:
+    key, version, name, fields = request_of
+    line = (
+        '[2026-11-25 22:16:26,424] DEBUG Completed request:{"isForwarded":false,"requestHeader":{'
+        f'"requestApiKey":{key},"requestApiVersion":{version},"correlationId":13,"clientId":"c","requestApiKeyName":"{name}"}},'
+        f'"request":{{{fields}}},"response":{{"replicaId":3}}}} (kafka.request.logger)'
+    )
+    assert request_log.follower(line.encode()) == broker

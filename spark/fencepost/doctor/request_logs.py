@@ -14,7 +14,7 @@ from fencepost.doctor.evidence import heading
 from fencepost.doctor.log_kinds import REQUESTS, kinds_of_file, newest
 from fencepost.formats.clock import LogClock
 from fencepost.formats.request_layouts import moment, placed
-from fencepost.formats.request_log import api_name
+from fencepost.formats.request_log import api_name, follower
 from fencepost.settings import Broker, Settings
 from fencepost.words import counted
 
@@ -22,14 +22,21 @@ _TAIL_BYTES = 1 << 20
 _QUARTER, _INEXACT = timedelta(minutes=15), timedelta(seconds=30)
 _SILENT = timedelta(hours=1)
 _SHOWN = 6
+_ANOTHERS = (
+    "correct id, or request_logs: they name another broker's log (unless the advertised listeners of others "
+    "lead to this one)"
+)
 _SWITCH_ON = "switch on DEBUG on kafka.request.logger, or correct request_logs"
 
 
 class _Tail(NamedTuple):
-    """The last requests of a file: their APIs, and when the newest was logged."""
+    """The last requests of a file: their APIs, when the newest was logged, and the ids of the brokers that
+    fetched as followers.
+    """
 
     apis: Counter[str]
     newest: datetime | None
+    followers: set[int | None]
 
 
 def request_log_checks(settings: Settings, now: datetime) -> Iterator[Check]:
@@ -50,6 +57,9 @@ def _of_log(of: str, broker: Broker, file: str, now: datetime) -> Iterator[Check
     last = counted(tail.apis.total(), "request")
     common = ", ".join(f"{name} {count:,}" for name, count in tail.apis.most_common(_SHOWN))
     yield Check(of, Mark.GOOD, f"request log: the last {last}: {common}")
+    if broker.id in tail.followers:
+        says = f"{file}: in it broker {broker.id} fetches as a follower, which no broker does from itself"
+        yield Check(of, Mark.WRONG, says, _ANOTHERS)
     written = datetime.fromtimestamp(modified(file), UTC)
     yield from _clock(of, broker, tail.newest, written)
     if now - max(tail.newest, written) > _SILENT:
@@ -80,6 +90,7 @@ def _read(file: str, zone: str) -> _Tail:
         whole = log.tell() == 0
         lines = log.read(_TAIL_BYTES).split(b"\n")[0 if whole else 1 :]
     apis: Counter[str] = Counter()
+    followers: set[int | None] = set()
     clock, newest_ms = LogClock(zone), None
     for line in lines:
         try:
@@ -87,8 +98,9 @@ def _read(file: str, zone: str) -> _Tail:
             if found is not None:
                 ms = moment(found.time, clock)
                 apis[api_name(found.text, found.start) or "unknown"] += 1
+                followers.add(follower(found.text, found.start))
                 newest_ms = ms if newest_ms is None else max(newest_ms, ms)
         except ValueError:
             continue
     newest = None if newest_ms is None else datetime.fromtimestamp(newest_ms / 1000, UTC)
-    return _Tail(apis, newest)
+    return _Tail(apis, newest, followers)

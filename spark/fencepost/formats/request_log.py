@@ -65,6 +65,11 @@ _FORWARDED = b'{"isForwarded":true,'
 _END = b"}" + _LOGGER
 # Quotes inside a JSON string are escaped, so no client id can pass for this key.
 _API = re.compile(rb'"requestApiKeyName": ?"(\w+)"')
+# The first fields of a Fetch: versions before 15 have no replicaState. Only Raft's have a clusterId in front
+# of them; with these a controller that knows no leader asks any of the bootstrap servers, itself, too.
+_FOLLOWER = re.compile(
+    rb'"requestApiKeyName": ?"FETCH"\}, ?"request": ?\{(?:"replicaState": ?\{)?"replicaId": ?(\d{1,10})\b'
+)
 _REQUEST, _RESPONSE = "request", "response"
 _NEEDED = frozenset({"requestHeader", "totalTimeMs", _REQUEST})
 # Answers that are long and mostly the same.
@@ -83,6 +88,14 @@ def api_name(text: bytes, start: int = 0) -> str | None:
     """Kafka's name of the API of the request whose JSON begins at ``start``."""
     found = _API.search(text, start)
     return found[1].decode() if found else None
+
+
+def follower(text: bytes, start: int = 0) -> int | None:
+    """The id of the broker that sent a Fetch as a follower (FetchRequest, ``replicaId``), for the request
+    whose JSON begins at ``start``; None for any other request, and for Fetches of Raft.
+    """
+    found = _FOLLOWER.search(text, start)
+    return int(found[1]) if found else None
 
 
 def every_line(_: bytes) -> bool:
