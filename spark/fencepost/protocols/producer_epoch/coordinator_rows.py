@@ -150,8 +150,9 @@ def _add_transaction(
     start, prepare, complete = transaction.start, transaction.prepare, transaction.complete
     outcome = transaction.outcome(is_last)
     late: bool | None = None if outcome is None else False
-    if outcome == "open" and transaction.newest.timeout_ms is not None:
-        late = known_ms - transaction.started_ms > transaction.newest.timeout_ms
+    lasts_at_most_ms = transaction.newest.lasts_at_most_ms
+    if outcome == "open" and lasts_at_most_ms is not None:
+        late = known_ms - transaction.started_ms > lasts_at_most_ms
     rows.transactions.add(
         *key,
         start.transactional_id,

@@ -104,7 +104,7 @@ def _may_be_a_fence(record: TransactionRecord, fences: Iterable[RequestRow], tol
     if record.status == PREPARE_COMMIT or record.transaction_version < 2:
         return False
     lasted_ms = record.timestamp_ms - (record.started_ms or record.timestamp_ms)
-    if record.partitions and lasted_ms >= (record.timeout_ms or 0):
+    if record.partitions and lasted_ms >= (record.lasts_at_most_ms or 0):
         return True
     return any(
         each.requested_ms - tolerance_ms <= record.timestamp_ms <= each.responded_ms + tolerance_ms

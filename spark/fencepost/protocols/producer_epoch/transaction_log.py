@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -26,6 +27,7 @@ STATUSES = {
 
 _PREPARING = frozenset(name for name in STATUSES.values() if name.startswith("Prepare"))
 _COMPLETED = frozenset(name for name in STATUSES.values() if name.startswith("Complete"))
+_TWO_PHASE_COMMIT_MS = 2**31 - 1
 
 
 class TransactionRecord(NamedTuple):
@@ -54,6 +56,13 @@ class TransactionRecord(NamedTuple):
     partitions: tuple[str, ...]
     started_ms: int | None
     transaction_version: int
+
+    @property
+    def lasts_at_most_ms(self) -> float | None:
+        """How long the coordinator leaves a transaction open; without end in two-phase commit, which has the
+        greatest timeout (KIP-939, TransactionStateManager.timedOutTransactions).
+        """
+        return math.inf if self.timeout_ms == _TWO_PHASE_COMMIT_MS else self.timeout_ms
 
     @property
     def prepares(self) -> bool:

@@ -185,9 +185,9 @@ class TransactionMetadata:
             return END_TXN
         if fence is not None:
             return self._initialisers.of(fence)
-        if record.started_ms is None or record.timeout_ms is None:
+        if record.started_ms is None or record.lasts_at_most_ms is None:
             return None
-        is_over = record.timestamp_ms - record.started_ms >= record.timeout_ms
+        is_over = record.timestamp_ms - record.started_ms >= record.lasts_at_most_ms
         # nothing asked for it, unless that line is missing
         is_silent = self._missing_lines is None or not self._missing_lines.around(record.timestamp_ms)
         return TIMEOUT if is_over and is_silent else None
