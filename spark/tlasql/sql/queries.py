@@ -39,7 +39,7 @@ def verdict_sql(frames: Sequence[Frame], mapping: Mapping, schemas: Schemas, dia
     if histories:
         stepped = any(each.stepped for each in histories)
         selects.append(from_uncovered(mapping, histories, *uncovered(mapping, stepped)))
-        tables = read(histories)
+        tables = tables_read(histories)
         selects += [from_unplaced(each, *unplaced(mapping, each, stepped)) for each in tables]
     ctes = tuple(cte for query in queries for cte in query.ctes)
     return printed(Query(ctes, union(selects)), dialect)
@@ -74,7 +74,7 @@ def from_uncovered(mapping: Mapping, frames: Iterable[Frame], *columns: exp.Expr
     pieces = tree.any_of([unseen, tree.is_null(tree.col("from_position"))])
     found = exp.select(*columns).from_(tree.table(mapping.coverage)).where(pieces)
     whole = any(isinstance(each, StateFrame) for each in frames)
-    tables = read(each for each in frames if isinstance(each, HistoryFrame))
+    tables = tables_read(each for each in frames if isinstance(each, HistoryFrame))
     if whole or not mapping.extents.keys() >= set(tables):
         return found
     return found.where(tree.any_of(_inside(mapping, each) for each in sorted(tables)))
@@ -85,7 +85,7 @@ def from_unplaced(table: str, *columns: exp.Expr) -> exp.Select:
     return exp.select(*columns).from_(tree.table(table)).where(tree.is_null(tree.col("from_position")))
 
 
-def read(frames: Iterable[HistoryFrame | StateFrame]) -> list[str]:
+def tables_read(frames: Iterable[HistoryFrame | StateFrame]) -> list[str]:
     """The tables of histories and states that the frames read, each once."""
     found: dict[str, None] = {}
     for frame in frames:

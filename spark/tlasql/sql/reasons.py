@@ -76,13 +76,16 @@ def no_value(read: Iterable[exp.Expr]) -> tuple[exp.Expr, exp.Expr]:
 
 def reason_uncovered(mapping: Mapping, table: str | None = None) -> exp.Expr:
     """The reason of a piece that is not completely known; ``table`` qualifies its columns."""
-    found = of_table(mapping, mapping.coverage)
-    rows = [] if found.row is None else [tree.col(found.row, table)]
-    return first_of(rows, found.otherwise or NOT_COVERED)
+    return _of_row(mapping, mapping.coverage, NOT_COVERED, table)
 
 
 def reason_of_row(mapping: Mapping, table: str) -> exp.Expr:
     """The reason of a row of ``table`` that is not known where it is true."""
+    return _of_row(mapping, table, NOT_KNOWN)
+
+
+def _of_row(mapping: Mapping, table: str, otherwise: str, alias: str | None = None) -> exp.Expr:
+    """The reason that a row says itself, or what the mapping says of its table."""
     found = of_table(mapping, table)
-    rows = [] if found.row is None else [tree.col(found.row)]
-    return first_of(rows, found.otherwise or NOT_KNOWN)
+    rows = [] if found.row is None else [tree.col(found.row, alias)]
+    return first_of(rows, found.otherwise or otherwise)
