@@ -110,11 +110,12 @@ REASONS = {
     ),
     CONFIGURATION_UNKNOWN: Reason(
         "It depends on a setting of the broker that no log shows.",
-        "The setting as a dynamic one (kafka-configs.sh --alter), which the metadata log has.",
+        "The broker's server.log from its start on (server_logs), with its settings at level INFO; or a "
+        "dynamic setting (kafka-configs.sh --alter), which the metadata log has.",
     ),
     IN_ZOOKEEPER: Reason(
-        "The cluster keeps its metadata in ZooKeeper, so it has no metadata log that would tell it.",
-        "Nothing while it does; after the migration to KRaft, the metadata log.",
+        "The cluster had its metadata in ZooKeeper then, so no metadata log tells it.",
+        "Nothing: the metadata log begins with the migration to KRaft.",
         is_beyond_logs=True,
     ),
     NOT_SAID: Reason(
@@ -122,7 +123,8 @@ REASONS = {
         "Nothing; a newer version of the client says it.",
     ),
     NO_VALUE: Reason(
-        "The definition has no value there: TLC would stop, or a number has more than 64 bits.",
+        "The definition has no value there: the specification has no such state, TLC would stop, or a number "
+        "has more than 64 bits.",
         "Nothing: the specification does not speak of such a state.",
     ),
 }

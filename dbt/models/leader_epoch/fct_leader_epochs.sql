@@ -1,7 +1,7 @@
 -- Who was elected in each partition, how, and what the election lost.
 with
 
--- they have no metadata log
+-- no metadata log has their elections, or those before their migration
 kept_in_zookeeper as (
     select distinct cluster
     from {{ source('silver', 'partition_batches') }}
@@ -33,7 +33,10 @@ select
     epochs.checkpoint_agrees,
     if(
         epochs.leader is null or epochs.how is null or epochs.records_lost is null,
-        if(kept_in_zookeeper.cluster is null, 'not_captured', 'in_zookeeper'),
+        case
+            when kept_in_zookeeper.cluster is null or epochs.elected_at is not null then 'not_captured'
+            else 'in_zookeeper'
+        end,
         null
     ) as unknown_reason,
     epochs.leaders_moved,

@@ -12,6 +12,7 @@ from pyiceberg.catalog import Catalog
 from fencepost import lake
 from fencepost.capture.collectors import collector
 from fencepost.capture.plan import ORIGIN, REQUEST_LOG, SEGMENT, Fault, Plan, named_on
+from fencepost.capture.server_logs import SERVER_LOG, SETTINGS_LOG
 from fencepost.capture.silent_logs import NO_REQUESTS
 from fencepost.settings import Broker, Cluster
 from fencepost.tables import QUARANTINE
@@ -75,7 +76,10 @@ def _is_looked_for(row: Row, clusters: Sequence[Cluster], run_id: str) -> bool:
 
 def _places(broker: Broker, kind: str) -> Sequence[str]:
     """Where the configuration has the files of a kind."""
-    of_text = {REQUEST_LOG: broker.request_logs, "server_log": broker.server_logs}
+    of_text = {
+        REQUEST_LOG: broker.request_logs,
+        **dict.fromkeys((SERVER_LOG, SETTINGS_LOG), broker.server_logs),
+    }
     return of_text.get(kind, broker.log_dirs)
 
 

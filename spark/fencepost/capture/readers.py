@@ -14,10 +14,11 @@ from fencepost.capture.plan import Source
 from fencepost.capture.request_logs import REQUEST_LOGS
 from fencepost.capture.rows import OUTCOME, Rows, outcome, unreadable
 from fencepost.capture.segments import SEGMENTS
+from fencepost.capture.server_logs import BROKER_SETTINGS_LINES
 from fencepost.capture.state_files import ABORTED_INDEXES, PRODUCER_SNAPSHOTS
 from fencepost.protocols import protocols
 
-_TEXT = (CLIENT_LOGS, REQUEST_LOGS)
+_TEXT = (CLIENT_LOGS, REQUEST_LOGS, BROKER_SETTINGS_LINES)
 _OF_PARTITIONS = (METADATA_SNAPSHOTS, PRODUCER_SNAPSHOTS, SEGMENTS, ABORTED_INDEXES)
 
 

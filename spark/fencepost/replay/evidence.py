@@ -13,23 +13,34 @@ from pyiceberg.catalog import Catalog
 
 from fencepost import lake
 from fencepost.engines import Engine, Rows, on_engine
+from fencepost.replay.broker_configs import Logged, logged_settings
 from fencepost.replay.clock_steps import ClockSteps
 from fencepost.replay.cuts import LOG, LogName
 from fencepost.replay.entities import tuples
 from fencepost.replay.group_coordinator.group_replays import GroupReplay
 from fencepost.replay.keys import METADATA_TOPIC
 from fencepost.replay.logs import BATCH_COLUMNS
-from fencepost.replay.metadata import ClusterMetadata
+from fencepost.replay.metadata import ClusterMetadata, Sighting
 from fencepost.replay.metadata_log import MetadataLog, metadata_log
 from fencepost.replay.metadata_records import snapshots
 from fencepost.replay.view import with_current_names
 from fencepost.settings import Settings
-from fencepost.tables import BATCHES, LOG_DIRS, METADATA_SNAPSHOTS, QUARANTINE, RECORDS, REQUESTS, Table
+from fencepost.tables import (
+    BATCHES,
+    BROKER_SETTINGS,
+    LOG_DIRS,
+    METADATA_SNAPSHOTS,
+    QUARANTINE,
+    RECORDS,
+    REQUESTS,
+    Table,
+)
 
 _READ = (
     "cluster", "topic", "base_offset", "leader_epoch", "record_type", "decode_status", "is_control",
     "record_offset", "timestamp_ms", "value",
 )  # fmt: skip
+_LOGGED = ("cluster", "broker_id", "settings", "logged_at_ms")
 WITH_ZOOKEEPER = 0
 """MetaPropertiesVersion.V0."""
 T = TypeVar("T")
@@ -80,11 +91,18 @@ class Evidence:
 
     @cached_property
     def metadata(self) -> dict[str, ClusterMetadata]:
-        """Cluster -> what its metadata log says, without other evidence."""
-        return {
-            cluster: ClusterMetadata.of(log, (), self.releases.get(cluster))
-            for cluster, log in self.logs.items()
-        }
+        """Cluster -> what its metadata log says, and its brokers of their configurations."""
+        return {cluster: self.metadata_of(cluster) for cluster in self.logs}
+
+    def metadata_of(self, cluster: str, seen: Iterable[Sighting] = ()) -> ClusterMetadata:
+        """The same of one cluster; ``seen`` as Topics takes it."""
+        log = self.logs.get(cluster, MetadataLog())
+        return ClusterMetadata.of(log, seen, self.releases.get(cluster), self._logged.get(cluster))
+
+    @cached_property
+    def _logged(self) -> Mapping[str, Mapping[int, Sequence[Logged]]]:
+        rows = self.engine.collect(self.engine.scan(BROKER_SETTINGS, _LOGGED))
+        return logged_settings(rows.to_pylist())
 
 
 class MetadataEvidence(NamedTuple):

@@ -8,10 +8,11 @@ It is small, picklable and made once.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from fencepost.replay.broker_configs import BrokerConfigs, Logged, Registration
 from fencepost.replay.dynamic_configs import GROUP, DynamicConfigs
 from fencepost.replay.keys import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from fencepost.replay.metadata_image import (
@@ -117,16 +118,6 @@ class CoordinatorTopic:
     is_gone: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Registration:
-    """A broker's start, valid until its next one. ``metadata_version``: the highest metadata.version that it
-    supports, which shows its release (MetadataVersion.java); None if it registered none.
-    """
-
-    from_ms: int
-    metadata_version: int | None
-
-
 @dataclass(frozen=True)
 class ClusterMetadata:
     """One cluster's metadata that every replay of its logs needs, from its metadata log and its
@@ -139,8 +130,8 @@ class ClusterMetadata:
     ``clean``: {topic: {(topic id, partition, leader epoch)}} of the leader epochs that are known to have
     begun without an unclean election, for the same. ``broker_epochs``: {broker id: epoch} of every broker's
     last start; ``hosts``: the brokers that have a replica at the end of the log. ``releases``: {broker id:
-    (major, minor)} of the configuration. ``configs``, ``group_configs``: the dynamic
-    configurations of brokers and of groups. ``gone``: {topic
+    (major, minor)} of the configuration. ``configs``, ``group_configs``: the
+    configurations of brokers, and the dynamic ones of groups. ``gone``: {topic
     id: when it was deleted, or known not to exist any more} of every topic; ``removed``: {topic id: when the
     record of its deletion was written} of those that have one. What is not known is left out.
     """
@@ -154,7 +145,7 @@ class ClusterMetadata:
     registrations: Mapping[int, tuple[Registration, ...]] = field(default_factory=dict)
     broker_epochs: Mapping[int, int] = field(default_factory=dict)
     releases: Mapping[int, tuple[int, int]] = field(default_factory=dict)
-    configs: DynamicConfigs = field(default_factory=DynamicConfigs)
+    configs: BrokerConfigs = field(default_factory=BrokerConfigs)
     group_configs: DynamicConfigs = field(default_factory=DynamicConfigs)
     coordinators: Mapping[str, tuple[CoordinatorTopic, ...]] = field(default_factory=dict)
     replicas_of_gone: Mapping[PartitionId, Brokers] = field(default_factory=dict)
@@ -169,9 +160,11 @@ class ClusterMetadata:
         log: MetadataLog,
         seen: Iterable[Sighting] = (),
         releases: Mapping[int, tuple[int, int]] | None = None,
+        logged: Mapping[int, Sequence[Logged]] | None = None,
     ) -> ClusterMetadata:
-        """From the metadata log; ``seen`` as Topics takes it."""
+        """From the metadata log; ``seen`` as Topics takes it, ``logged`` as BrokerConfigs does."""
         past = _Past(log)
+        registrations = past.registrations()
         return cls(
             Topics(past.created, seen),
             tuple(past.created),
@@ -179,10 +172,10 @@ class ClusterMetadata:
             {topic: past.elected(topic) for topic in _COORDINATORS_TOPICS},
             {topic: past.clean(topic) for topic in _COORDINATORS_TOPICS},
             past.replicas(),
-            past.registrations(),
+            registrations,
             past.broker_epochs(),
             dict(releases or {}),
-            DynamicConfigs.of(log),
+            BrokerConfigs(DynamicConfigs.of(log), registrations, logged or {}, log.from_beginning),
             DynamicConfigs.of(log, GROUP),
             past.coordinators(),
             past.replicas_of_gone(),
@@ -251,7 +244,7 @@ class _Past:
         self._created: dict[str, Moment] = {}
         self.removed: dict[str, Moment] = {}
         self._replicas: dict[PartitionId, Brokers] = {}
-        self._starts: dict[int, list[tuple[int, int | None]]] = {}
+        self._starts: dict[int, list[Registration]] = {}
         self._newest_ids: dict[str, str] = {}
         image = MetadataImage(complete=log.from_beginning)
         named: set[str] = set()
@@ -271,7 +264,13 @@ class _Past:
                         self._note(place, now)
             for broker_id, record in delta.brokers.items():
                 if record.type == REGISTER_BROKER:
-                    start = (_ms(piece, record), image.brokers[broker_id].metadata_version)
+                    known = image.brokers[broker_id]
+                    start = Registration(
+                        _ms(piece, record),
+                        known.metadata_version,
+                        known.incarnation_id,
+                        not _is_snapshot(piece) and not delta.from_zookeeper,
+                    )
                     self._starts.setdefault(broker_id, []).append(start)
         self._names = image.names
         self._image = image
@@ -373,10 +372,7 @@ class _Past:
 
     def registrations(self) -> dict[int, tuple[Registration, ...]]:
         """Every start of every broker, in order."""
-        return {
-            broker: tuple(Registration(ms, version) for ms, version in starts)
-            for broker, starts in self._starts.items()
-        }
+        return {broker: tuple(starts) for broker, starts in self._starts.items()}
 
 
 def _keeps(before: PartitionRegistration, now: PartitionRegistration) -> bool:

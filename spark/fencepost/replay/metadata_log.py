@@ -75,7 +75,7 @@ class MetadataLog:
 
     ``known_to`` is the offset after the last one read, ``known_ms`` the newest time in the log.
     ``from_beginning``: it begins with offset 0, and the cluster had no metadata before: it was not migrated
-    from ZooKeeper.
+    from ZooKeeper (``is_migrated``).
     """
 
     pieces: tuple[Piece, ...] = ()
@@ -83,6 +83,7 @@ class MetadataLog:
     known_to: int = 0
     known_ms: int | None = None
     from_beginning: bool = False
+    is_migrated: bool = False
 
     @classmethod
     def of_records(cls, records: Iterable[MetadataRecord]) -> MetadataLog:
@@ -151,7 +152,7 @@ def assemble(
         for record in piece.records
     )
     from_beginning = bool(log.stretches) and log.stretches[0].number == 0 and not is_migrated
-    return MetadataLog(tuple(pieces), terms, newest, max(times, default=None), from_beginning)
+    return MetadataLog(tuple(pieces), terms, newest, max(times, default=None), from_beginning, is_migrated)
 
 
 def _from_snapshot(snapshot: Snapshot, commits: list[Commit]) -> list[Commit]:

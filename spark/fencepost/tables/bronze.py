@@ -9,6 +9,7 @@ _PROVENANCE = {"broker_id": "int", "file": "string", "position": "bigint"}
 
 # A log in text is rolled while it is read run by run: ``file`` is its name when a row was taken.
 _BEGINS = {"file_begins": "string"}  # digest of the line of its first entry: the same under any name
+_PLACE_IN_TEXT = {"file": "string", "position": "bigint", **_BEGINS}
 
 _BATCH_HEADER = {
     "topic": "string",
@@ -202,6 +203,23 @@ LOG_DIRS = Table(
     },
     ("cluster", "broker_id", "file", "version", "cluster_id", "directory_id"),
     ("cluster",),
+)
+
+BROKER_SETTINGS = Table(
+    "bronze.broker_settings",
+    "One row per entry of a server.log in which a broker logs its whole configuration (KafkaConfig values): "
+    "when it starts, and after a dynamic change. Only a few settings are kept, none of them a secret.",
+    {
+        "cluster": "string",
+        "broker_id": "int",
+        "settings": "string",  # as JSON: those of capture.server_logs.SETTINGS that the broker has
+        "logged_at_ms": "bigint",  # the broker's clock, in UTC; null of a log that writes no date
+        "line_digest": "string",  # of the whole entry: the same entry in a rotated file counts once
+        **_PLACE_IN_TEXT,
+    },
+    ("cluster", "broker_id", "line_digest", "position"),
+    ("cluster",),
+    names={"settings": Names.NONE, "line_digest": Names.DIGEST},
 )
 
 PRODUCER_SNAPSHOT_ENTRIES = Table(

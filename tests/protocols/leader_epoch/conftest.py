@@ -31,6 +31,7 @@ from fencepost.replay.metadata_records import snapshots
 from fencepost.settings import Lake, load
 from fencepost.tables import (
     BATCHES,
+    BROKER_SETTINGS,
     CLEANED,
     FILES,
     LOG_DIRS,
@@ -51,8 +52,8 @@ sys.path.append(str(Path(__file__).parents[2] / "lab"))
 
 CLUSTERS = ("incarnations-4.3.1", "incarnations-4.2.1", "incarnations-4.1.2", "incarnations-3.9.2")
 TABLES = (
-    BATCHES, CLEANED, FILES, LOG_DIRS, LOG_ENDS, METADATA_SNAPSHOTS, QUARANTINE, RECORDS, REQUESTS,
-    REQUEST_IDS, TOPIC_ANSWERS, TOPIC_LISTS,
+    BATCHES, BROKER_SETTINGS, CLEANED, FILES, LOG_DIRS, LOG_ENDS, METADATA_SNAPSHOTS, QUARANTINE, RECORDS,
+    REQUESTS, REQUEST_IDS, TOPIC_ANSWERS, TOPIC_LISTS,
     own.LEADER_EPOCH_CHECKPOINTS, own.PARTITION_FOLDERS,
 )  # fmt: skip
 TOLERANCE_MS = 25

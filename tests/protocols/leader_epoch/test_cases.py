@@ -15,7 +15,11 @@ import pytest
 from fencepost.protocols.leader_epoch.broker_fencings import fenced_brokers
 from fencepost.protocols.leader_epoch.cluster import ClusterHistory
 from fencepost.protocols.leader_epoch.cluster_replay import replay
+from fencepost.protocols.leader_epoch.metadata_epochs import metadata_epochs
+from fencepost.protocols.leader_epoch.metadata_rows import metadata_rows
+from fencepost.protocols.leader_epoch.partition_logs import LogPlace
 from fencepost.protocols.leader_epoch.shutdowns import Shutdowns
+from fencepost.reasons import IN_ZOOKEEPER, NOT_CAPTURED
 from fencepost.replay import metadata_log as ml
 from fencepost.replay.logs import Batches, Log
 from fencepost.replay.metadata_records import NAMES
@@ -107,3 +111,15 @@ def test_case(name: str) -> None:
         text = f"{text.split(MARK)[0]}{MARK} {expected}\n}}\n"
         CASES[name].write_text(text, encoding="utf-8")
     assert told == json.loads(text)["expect"]
+
+
+def test_what_was_before_the_migration_to_kraft_was_in_zookeeper() -> None:
+    """The leader epoch of ``old`` was 2 when it was copied, and 3 is the first that the log gave."""
+    history = _history(json.loads(CASES["migrated"].read_text(encoding="utf-8")))
+    given = metadata_epochs(history, LogPlace("c", "old", "O" * 22, 0))
+    assert [given.gave(epoch, None) for epoch in (1, 2, 3)] == [None, None, True]
+    assert given.why_unknown(1) == IN_ZOOKEEPER
+    assert given.why_unknown(4) == NOT_CAPTURED
+    rows = metadata_rows("c", history, {}, {})["silver.metadata_coverage"].to_pylist()
+    told = [(each["covered"], each["unknown_reason"]) for each in rows]
+    assert told == [(False, IN_ZOOKEEPER), (True, None)]

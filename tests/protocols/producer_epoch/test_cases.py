@@ -106,7 +106,8 @@ def _state(r: Row) -> str:
 
 def _snapshot(r: Row) -> str:
     flags = ", ".join(f"{name} {_flag(r[name])}" for name in ("due", "present", "agrees"))
-    return f"{_log(r)} at {r['snapshot_offset']} of broker {r['broker_id']}, {r['producer_id']}: {flags}"
+    why = f"; {r['unknown_reason']}" if r["unknown_reason"] else ""
+    return f"{_log(r)} at {r['snapshot_offset']} of broker {r['broker_id']}, {r['producer_id']}: {flags}{why}"
 
 
 def _local_bump(r: Row) -> str:

@@ -48,7 +48,7 @@ class LogRows:
     def add(self, checkpoints: Sequence[Checkpoint]) -> None:
         """Add all rows of the log. ``checkpoints``: those of its replicas."""
         log = self._log.log
-        log_coverage(self._rows[METADATA_COVERAGE.name], self._about, log, self._log.clock())
+        log_coverage(self._rows[METADATA_COVERAGE.name], (*self._about, None), log, self._log.clock())
         self._batches()
         agreed, starts = self._entries(checkpoints)
         self._epochs(agreed)
@@ -72,7 +72,7 @@ class LogRows:
                 run.batches,
                 run.ends - 1,
                 given,
-                self._metadata_epochs.unknown_reason if given is None else None,
+                self._metadata_epochs.why_unknown(run.leader_epoch) if given is None else None,
                 *log.provenance(run),
                 run.begins,
                 end,

@@ -24,7 +24,7 @@ class MetadataEpochs:
     ``first`` is None where earlier ones are not known, ``last`` where none is. ``final``: the partition is
     gone, so there will be no more. ``lives``: it belongs to the newest incarnation of its topic, which
     exists. ``known_ms``: the time of the newest record of the metadata log. ``unknown_reason``: why it is not
-    known whether it gave an epoch, where that is so.
+    known whether it gave an epoch, where that is so; ``earlier``: the same of epochs before ``elections``.
     """
 
     elections: tuple[Election, ...] = ()
@@ -34,6 +34,12 @@ class MetadataEpochs:
     lives: bool = False
     known_ms: int | None = None
     unknown_reason: str = NOT_CAPTURED
+    earlier: str = NOT_CAPTURED
+
+    def why_unknown(self, leader_epoch: int) -> str:
+        """Why it is not known whether the metadata log gave the partition this epoch."""
+        given = [each.leader_epoch for each in self.elections if each.leader_epoch is not None]
+        return self.earlier if given and leader_epoch < min(given) else self.unknown_reason
 
     def gave(self, leader_epoch: int, dated_ms: int | None) -> bool | None:
         """Whether the metadata log gave the partition this epoch; None where that is not known.
@@ -77,6 +83,7 @@ def metadata_epochs(
         gone is not None and whole,
         _lives(history, place),
         history.log.known_ms,
+        earlier=IN_ZOOKEEPER if history.log.is_migrated else NOT_CAPTURED,
     )
 
 

@@ -19,6 +19,7 @@ from fencepost.protocols.leader_epoch.tables import (
     TOPIC_INCARNATIONS,
 )
 from fencepost.protocols.leader_epoch.tiered_storage import TieredStorage
+from fencepost.reasons import IN_ZOOKEEPER
 from fencepost.replay.columns import Columns
 from fencepost.replay.histories import History, Interval, Point, State, interval
 from fencepost.replay.keys import METADATA_TOPIC, key_of
@@ -60,13 +61,14 @@ def _coverage(scope: Scope, history: ClusterHistory) -> Columns:
     known_to, since = 0, Point(0, None)
     for begin, end in history.covered:
         if begin.position > since.position:
-            rows.add(*about, False, *_span(since, begin), begin.position, None)
+            why = IN_ZOOKEEPER if log.is_migrated and since.position == 0 else None
+            rows.add(*about, why, False, *_span(since, begin), begin.position, None)
         known_to = log.known_to if end is None else end.position
         known_ms = log.known_ms if end is None else end.ms
-        rows.add(*about, True, *_span(begin, end), known_to, known_ms)
+        rows.add(*about, None, True, *_span(begin, end), known_to, known_ms)
         since = end if end is not None else Point(known_to, None)
     if not history.covered or history.covered[-1][1] is not None:
-        rows.add(*about, False, *_span(since, None), max(log.known_to, since.position), None)
+        rows.add(*about, None, False, *_span(since, None), max(log.known_to, since.position), None)
     return rows
 
 

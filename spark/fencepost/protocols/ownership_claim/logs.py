@@ -14,11 +14,9 @@ from functools import partial
 
 from fencepost.capture.kinds import Kind
 from fencepost.capture.log_messages import LogMessages, find_client_logs
-from fencepost.capture.plan import Fault, Source
-from fencepost.capture.text import files
+from fencepost.capture.server_logs import SERVER_LOG, find_server_logs
 from fencepost.formats.log_entries import Message
 from fencepost.protocols.ownership_claim.bronze import BROKER_LINES, CONSUMER_LINES
-from fencepost.settings import Cluster
 
 _MANAGER = "org/apache/kafka/coordinator/group/GroupMetadataManager"
 _BEFORE_4 = "kafka/coordinator/group/GroupCoordinator"
@@ -275,23 +273,6 @@ _OF_BROKER = re.compile(
     r"|UnifiedLog partition=(?P<topic>[\w.-]+)-(?P<partition>\d+), dir=.*",
     re.ASCII | re.DOTALL,
 )
-_MISSING = "no file matches: correct server_logs in the configuration, or mount them"
-
-
-def find_server_logs(cluster: Cluster) -> tuple[list[Source], list[Fault]]:
-    """Every file of the brokers' ``server_logs``, and the patterns that match none."""
-    sources: list[Source] = []
-    faults: list[Fault] = []
-    for broker in cluster.brokers:
-        matching, absent = files(broker.server_logs, _MISSING)
-        sources += [
-            Source(cluster.name, broker.id, "server_log", file, timezone=broker.timezone) for file in matching
-        ]
-        faults += [
-            Fault(cluster.name, broker.id, "server_log", each.path, 0, 0, each.reason, each.detail)
-            for each in absent
-        ]
-    return sources, faults
 
 
 def _of_broker(_: str, fields: Mapping[str, str | None]) -> Mapping[str, str | None]:
@@ -305,7 +286,7 @@ def _of_consumer(_: str, fields: Mapping[str, str | None]) -> Mapping[str, str |
 
 
 SERVER_LOGS = Kind(
-    "server_log",
+    SERVER_LOG,
     LogMessages(BROKER_LINES, (*COORDINATOR_MESSAGES, *REMOVAL_MESSAGES), _of_broker).rows,
     (BROKER_LINES,),
     find_server_logs,

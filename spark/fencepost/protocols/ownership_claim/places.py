@@ -11,7 +11,7 @@ from fencepost.protocols.ownership_claim.joins import Join
 from fencepost.protocols.ownership_claim.signs import Signs
 from fencepost.reasons import (
     CLEANED_AWAY,
-    CONFIGURATION_UNKNOWN,
+    NO_VALUE,
     NOT_CAPTURED,
     OTHER_CLOCK,
     Unknown,
@@ -21,9 +21,8 @@ from fencepost.replay.logs import Base
 from fencepost.replay.requests import NONE
 
 _OTHER_KIND = Unknown(
-    CONFIGURATION_UNKNOWN,
-    "the group is, or may be, of another kind here: its rules for JoinGroup depend on the broker's "
-    "configuration",
+    NO_VALUE,
+    "the group is, or may be, of another kind here: the specification has the rules of classic groups",
 )
 _HOLE = Unknown(NOT_CAPTURED, "the log has a hole here")
 _OTHER_CLOCK = Unknown(OTHER_CLOCK, "its broker's clock is not the one that wrote the group's records")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fencepost.replay.dynamic_configs import DynamicConfigs
+from fencepost.replay.broker_configs import BrokerConfigs
 from fencepost.replay.metadata import ClusterMetadata
 
 DEFAULT_MS = 86_400_000
@@ -17,9 +17,9 @@ _NAME = "producer.id.expiration.ms"
 
 @dataclass(frozen=True)
 class Expiration:
-    """The dynamic configuration of a cluster's brokers. What is in a server.properties is not known."""
+    """The configuration of a cluster's brokers."""
 
-    configs: DynamicConfigs = field(default_factory=DynamicConfigs)
+    configs: BrokerConfigs = field(default_factory=BrokerConfigs)
     brokers: Sequence[int] = ()
 
     def of(self, broker_id: int, from_ms: int, to_ms: int) -> tuple[int, int] | None:

@@ -12,6 +12,7 @@ import pyarrow as pa
 from fencepost.protocols.producer_epoch import account
 from fencepost.protocols.producer_epoch.account import Account, rows_of
 from fencepost.protocols.producer_epoch.arrow import UNKNOWN, longs
+from fencepost.protocols.producer_epoch.first_segments import first_segments
 from fencepost.replay.keys import TRANSACTIONS_TOPIC
 from fencepost.replay.log_ends import ends_of_stopped_clusters
 from fencepost.replay.metadata import ClusterMetadata
@@ -134,6 +135,10 @@ def collect_facts(
         if not is_only:
             made_again.add(key)
         elif is_shortened:
+            shortened.add(key)
+    for (cluster, topic, partition), begin in first_segments(files).items():
+        key = (cluster, f"{topic}:{partition}")
+        if begin > 0 and created[cluster, topic] <= 1 and unbroken.get(key, True) and not whole.get(key):
             shortened.add(key)
     created_once = _once(created)
     known_to = _known_to(logs, created_once, metadata, log_ends)

@@ -46,6 +46,7 @@ class PartitionEvidence:
     before what is read; the first of ``batches`` stand for that. ``dump_ms``: the time that says where its
     state is dumped (state.dump_offset). ``gone_ms``: when the topic was deleted, if it was.
     ``started``: the offset at which a replica's log began when it was captured, if its checkpoint has it.
+    ``first_segment``: the offset of its first segment.
     """
 
     key: LogKey
@@ -66,6 +67,7 @@ class PartitionEvidence:
     is_created_once: bool = False
     gone_ms: int | None = None
     started: int = NONE
+    first_segment: int = 0
 
     def headers(self) -> Batches:
         """The headers of the batches, as Log takes them."""
@@ -129,6 +131,21 @@ class PartitionLog:
             answered = answers["log_start_offset"][answers["base_offset"] <= self.last_offset]
             started = max(started, int(answered.max(initial=NONE)))
         return min(started, self.last_offset + 1) if started >= 0 else None
+
+    @property
+    def is_unbroken(self) -> bool:
+        """Whether the log has no hole from where it is known on."""
+        (first, *others) = self.log.stretches
+        return not others and first.to_offset is None and not self.evidence.state.stretch.is_broken
+
+    @property
+    def is_shortened(self) -> bool:
+        """Whether the log is known from where it begins by its broker, which has removed what was before."""
+        start = max(self.log_start_offset() or 0, self.evidence.first_segment)
+        if not len(self.log):
+            return start > 0
+        first = self.log.stretches[0]
+        return self.is_unbroken and first.number != 0 and first.from_offset <= start
 
     @property
     def has_producers(self) -> bool:

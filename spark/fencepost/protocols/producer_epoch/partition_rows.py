@@ -153,12 +153,8 @@ class PartitionRows:
             log_key = (*replayed.key, replayed.log_start_offset())
             log_coverage(self._coverage, log_key, replayed.log, replayed.dated, replayed.evidence.gone_ms)
         if len(replayed.log):
-            (first, *others) = replayed.log.stretches
-            unbroken = not others and first.to_offset is None
-            unbroken &= not replayed.evidence.state.stretch.is_broken
-            whole = unbroken and first.number == 0
-            start = replayed.log_start_offset()
-            shortened = unbroken and not whole and start is not None and first.from_offset <= start
+            unbroken, shortened = replayed.is_unbroken, replayed.is_shortened
+            whole = unbroken and replayed.log.stretches[0].number == 0
             times = {"dated_ms": int(replayed.dated.max()), "asked_ms": replayed.asked_ms()}
             known = {name: ms for name, ms in times.items() if ms != UNKNOWN}
             known["end_offset"] = replayed.last_offset + 1

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from fencepost.protocols.producer_epoch.account import Replayed
 from fencepost.protocols.producer_epoch.arrow import Key, Piece, longs, milliseconds, ranks, split
 from fencepost.protocols.producer_epoch.expiration import Expiration
+from fencepost.protocols.producer_epoch.first_segments import Begins
 from fencepost.protocols.producer_epoch.log_state import UNKNOWN_LOG, empty
 from fencepost.protocols.producer_epoch.marker_senders import SENT, sent_markers
 from fencepost.protocols.producer_epoch.partition_log import BATCH, PartitionEvidence
@@ -51,7 +52,7 @@ class Partitions:
     producers. ``verified``: the transactional ids for which verifications.BEGAN is returned. ``dump_ms``: by
     cluster whose states are dumped, the time (state.dump_offset). ``created_once``: cluster and name of the
     topics that were created only once. ``gone``: by cluster, ClusterMetadata.gone. ``starts``: rows of
-    ``bronze.log_starts``.
+    ``bronze.log_starts``. ``first_segments``: where logs begin on disk.
     """
 
     batches: pa.Table
@@ -70,6 +71,7 @@ class Partitions:
     created_once: Collection[tuple[str, str]] = ()
     gone: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     starts: pa.Table = field(default_factory=LOG_STARTS.arrow_schema.empty_table)
+    first_segments: Begins = field(default_factory=dict)
 
 
 def replay_partitions(
@@ -155,6 +157,7 @@ def _evidence(partitions: Partitions) -> Iterator[PartitionEvidence]:
             key[:2] in partitions.created_once,
             partitions.gone.get(cluster, {}).get(topic_id or ""),
             starts.get(key, NONE),
+            partitions.first_segments.get(key[:3], 0),
         )
 
 

@@ -27,6 +27,7 @@ from fencepost.protocols.producer_epoch.arrow import milliseconds
 from fencepost.protocols.producer_epoch.client_events import client_events
 from fencepost.protocols.producer_epoch.expiration import expirations
 from fencepost.protocols.producer_epoch.facts import collect_facts, topics_created_once
+from fencepost.protocols.producer_epoch.first_segments import first_segments
 from fencepost.protocols.producer_epoch.homes import (
     HOME,
     HOMES,
@@ -102,7 +103,7 @@ def rebuild(evidence: Evidence) -> Mapping[str, Rows]:
     )
     quarantine, files = (engine.collect(engine.scan(table)) for table in (QUARANTINE, FILES))
     verified_ids = engine.collect(engine.map(requests, verified, VERIFIED))
-    partition_rows = _replayed_partitions(evidence, requests, verified_ids, quarantine)
+    partition_rows = _replayed_partitions(evidence, requests, verified_ids, (quarantine, files))
     coordinator_rows = _replayed_coordinators(evidence, requests, verified_ids, partition_rows, quarantine)
     comparison_tables = _compared_logs(evidence, (partition_rows, coordinator_rows), files)
     coverage = engine.union([each[LOG_COVERAGE.name] for each in (partition_rows, coordinator_rows)])
@@ -118,9 +119,12 @@ def rebuild(evidence: Evidence) -> Mapping[str, Rows]:
 
 
 def _replayed_partitions(
-    evidence: Evidence, requests: Rows, verified_ids: pa.Table, quarantine: pa.Table
+    evidence: Evidence, requests: Rows, verified_ids: pa.Table, about_files: tuple[pa.Table, pa.Table]
 ) -> Mapping[str, Rows]:
-    """The first step: the replay of partitions' logs."""
+    """The first step: the replay of partitions' logs. ``about_files``: rows of ``bronze.quarantine`` and
+    ``bronze.files``.
+    """
+    quarantine, files = about_files
     engine = evidence.engine
     refused_connections = set(
         engine.collect(engine.map(requests, _refused_connections, _CONNECTIONS))["connection"].to_pylist()
@@ -156,6 +160,7 @@ def _replayed_partitions(
                 "created_once": topics_created_once(evidence.metadata),
                 "gone": {cluster: each.gone for cluster, each in evidence.metadata.items()},
                 "starts": engine.collect(engine.scan(LOG_STARTS)),
+                "first_segments": first_segments(files),
             },
             refused_connections,
             engine.parallelism,

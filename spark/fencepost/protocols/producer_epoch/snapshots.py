@@ -14,11 +14,25 @@ import numpy as np
 from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Longs, Piece
 from fencepost.protocols.producer_epoch.expiration import DEFAULT_MS
 from fencepost.protocols.producer_epoch.partition_log import PartitionEvidence, PartitionLog
+from fencepost.reasons import (
+    ALL_KNOWN,
+    CLEANED_AWAY,
+    CONFIGURATION_UNKNOWN,
+    NOT_CAPTURED,
+    NOT_LOGGED,
+    Unknown,
+)
 from fencepost.replay.columns import Columns
 from fencepost.replay.keys import OFFSETS_TOPIC, digest_of
 
 _SHUTDOWN_MS = 60_000
 """How long after its last write a broker that shuts down may take a snapshot."""
+
+_SHORTENED = Unknown(CLEANED_AWAY, "the beginning of the log was removed, with the producer's batches")
+_HOLE = Unknown(NOT_CAPTURED, "the part of the log that has the producer's batches was not captured")
+_UNDATED = Unknown(NOT_CAPTURED, "nothing tells until when the broker may have taken the snapshot")
+_UNCONFIGURED = Unknown(CONFIGURATION_UNKNOWN, "the broker's producer.id.expiration.ms is not known")
+_SILENT = Unknown(NOT_LOGGED, "the broker may have forgotten the producer, which it does without a record")
 
 
 class SnapshotState(NamedTuple):
@@ -51,6 +65,7 @@ class Snapshots:
         self._log = replayed.log
         self._files, self._stored = _stored(replayed.evidence)
         self._offsets = np.array(sorted({at for _, at in self._files}), dtype=np.int64)
+        self._is_shortened = replayed.is_shortened
         self._earliest, self._latest = _moments(replayed, self._offsets, alive_ms)
         self._slice_states: dict[tuple[int, int], SliceState] = {}
         self._expirable = _expirable(replayed.evidence)
@@ -80,7 +95,9 @@ class Snapshots:
                 stored_state, slice_state = stored.get(producer_id), self._slice_states.get((at, producer_id))
                 state = None if slice_state is None else slice_state.state
                 is_known = state is not None and state.producer_epoch is not None
-                is_due = True if stored_state is not None else self._is_due((broker_id, at), slice_state)
+                place = (broker_id, at)
+                is_due = True if stored_state is not None else self._is_due(place, slice_state)
+                why = self._why_unknown(place, slice_state) if is_due is None or not is_known else ALL_KNOWN
                 rows.add(
                     *self._evidence.key,
                     digest_of(*self._evidence.key, broker_id, at, producer_id),
@@ -91,6 +108,7 @@ class Snapshots:
                     stored_state is not None,
                     _agree(state, stored_state, numbered) if is_known and state and stored_state else None,
                     file,
+                    *why,
                     at,
                     at + 1,
                     None,
@@ -141,6 +159,16 @@ class Snapshots:
             return True if latest + _SHUTDOWN_MS - since_ms < least else None
         expired = most is not None and earliest != UNKNOWN and earliest - since_ms >= most
         return False if expired else None
+
+    def _why_unknown(self, file: _File, slice_state: SliceState | None) -> Unknown:
+        """Why it is not known whether a producer is due in a snapshot."""
+        if slice_state is None or slice_state.since_ms == UNKNOWN or slice_state.state.producer_epoch is None:
+            return _SHORTENED if self._is_shortened else _HOLE
+        latest = int(self._latest[slice_state.snapshot])
+        if latest == UNKNOWN:
+            return _UNDATED
+        expiration = self._evidence.expiration.of(file[0], slice_state.since_ms, latest + _SHUTDOWN_MS)
+        return _UNCONFIGURED if expiration is None else _SILENT
 
     def _outlives_another(self, file: _File, slice_state: SliceState) -> bool:
         offsets, oldest = self._expirable.get(file, ((), ()))

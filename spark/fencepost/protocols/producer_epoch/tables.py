@@ -220,15 +220,18 @@ PRODUCER_SNAPSHOTS = Table(
         "producer_id": "bigint",
         # the log has the producer, and the snapshot has it, or it cannot have been silent for
         # producer.id.expiration.ms when the snapshot was taken; false if it must have been; null if neither
-        # the log, a broker's clock, another producer in the snapshot nor a dynamic configuration shows it
+        # the log, a broker's clock, another producer in the snapshot nor its configuration shows it
         "due": "boolean",
         "present": "boolean",
         # epoch, last sequence and open transaction are those of the log; null if absent
         "agrees": "boolean",
         "file": "string",
+        "unknown_reason": "string",  # why due is null (fencepost/reasons.py)
+        "unknown_detail": "string",  # the same in words
         **INTERVAL,
     },
     ("cluster", "snapshot_id"),
+    explained_column="due",
 )
 
 LOCAL_BUMPS = Table(

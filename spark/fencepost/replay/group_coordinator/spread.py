@@ -26,7 +26,6 @@ from fencepost.replay.incarnations import coordinator_logs
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.replay.logs import BATCH_COLUMNS
 from fencepost.replay.metadata import ClusterMetadata, Sighting
-from fencepost.replay.metadata_log import MetadataLog
 from fencepost.replay.placement import Placement
 from fencepost.replay.requests import LINE_COLUMNS
 from fencepost.replay.unread_lines import UNREAD, of_request_logs, unread_lines
@@ -132,12 +131,7 @@ def _with_sightings(evidence: Evidence, rows: pa.Table) -> dict[str, ClusterMeta
     sightings_of: dict[str, list[Sighting]] = defaultdict(list)
     for cluster, topic, topic_id, ms in tuples(rows):
         sightings_of[cluster].append(Sighting(topic, topic_id, ms))
-    sighted = {
-        cluster: ClusterMetadata.of(
-            evidence.logs.get(cluster, MetadataLog()), each, evidence.releases.get(cluster)
-        )
-        for cluster, each in sightings_of.items()
-    }
+    sighted = {cluster: evidence.metadata_of(cluster, each) for cluster, each in sightings_of.items()}
     return {**evidence.metadata, **sighted}
 
 

@@ -66,7 +66,7 @@ SELECT
   CAST(NULL AS BOOLEAN) AS verdict,
   FALSE AS exercised,
   CAST(NULL AS STRING) AS failed_conjunct,
-  'not_captured' AS reason,
+  COALESCE(unknown_reason, 'not_captured') AS reason,
   CAST(NULL AS STRING) AS observed,
   CAST(NULL AS STRING) AS evidence
 FROM silver.metadata_coverage

@@ -85,7 +85,7 @@ SELECT
   CAST(NULL AS BOOLEAN) AS verdict,
   FALSE AS exercised,
   CAST(NULL AS TEXT) AS failed_conjunct,
-  'not_captured' AS reason,
+  COALESCE(unknown_reason, 'not_captured') AS reason,
   CAST(NULL AS TEXT) AS observed,
   CAST(NULL AS TEXT) AS evidence
 FROM silver.metadata_coverage

@@ -64,8 +64,7 @@ WITH frame AS (
     CAST(1 AS BIGINT) AS states,
     {'topic': topic, 'partition': "partition", 'partition_key': partition_key, 'failed_conjunct': failed_conjunct, 's.due': "s.due", 's.present': "s.present", 's.agrees': "s.agrees"} AS first_state,
     CASE WHEN COALESCE(verdict, FALSE) THEN TRUE WHEN COALESCE(NOT verdict, FALSE) THEN FALSE END AS verdict,
-    exercised AS exercised,
-    CASE WHEN verdict IS NULL THEN CASE WHEN "s.due" IS NULL THEN 'configuration_unknown' END END AS reason
+    exercised AS exercised
   FROM weighed
   WHERE
     NOT EXISTS(
@@ -94,8 +93,7 @@ WITH frame AS (
       WHEN BOOL_AND(COALESCE(NOT verdict, FALSE))
       THEN FALSE
     END AS verdict,
-    BOOL_AND(exercised) AS exercised,
-    MIN(CASE WHEN verdict IS NULL THEN CASE WHEN "s.due" IS NULL THEN 'configuration_unknown' END END) AS reason
+    BOOL_AND(exercised) AS exercised
   FROM weighed
   WHERE
     EXISTS(
@@ -133,7 +131,7 @@ SELECT
   agreed.verdict,
   COALESCE(agreed.exercised, FALSE) AS exercised,
   CASE WHEN NOT agreed.verdict THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct') END AS failed_conjunct,
-  CASE WHEN agreed.verdict IS NULL THEN COALESCE(agreed.reason, 'not_captured') END AS reason,
+  CASE WHEN agreed.verdict IS NULL THEN COALESCE(producer_snapshots.unknown_reason, 'not_captured') END AS reason,
   CASE
     WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict, FALSE)
     THEN CAST(JSON_OBJECT(
