@@ -332,6 +332,8 @@ def test_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             CLUSTER + "[[waivers]]\nreason = 'x'\ntopic = 't'\nexpires = 2026-01-31T00:00:00",
             "waivers[0].expires: must be a date such as 2026-01-31, without a time, not 2026-01-31T00:00:00.",
         ),
+        (CLUSTER + "timezone = 'UTC+2'", "such as +02:00. Write +02:00."),
+        (CLUSTER + "timezone = '-0330'", "such as +02:00. Write -03:30."),
         (CLUSTER + "[lakes]", "lakes: is not known here. Use one of"),
         (CLUSTER + "[lakes]", "The nearest is lake."),
         (CLUSTER + "kafka_versoin = '4.2.1'", "The nearest is kafka_version."),
@@ -445,6 +447,15 @@ def test_mistakes_name_file_key_and_remedy(tmp_path: Path, text: str, said: str)
         settings.load(path)
     assert str(error.value).startswith(f"{path}: ")
     assert said in str(error.value)
+
+
+def test_no_zone_is_the_nearest_of_a_name_for_half_a_year(tmp_path: Path) -> None:
+    """EST has nearly the letters of CEST, and is six hours away."""
+    path = tmp_path / "fencepost.toml"
+    path.write_text(CLUSTER + "timezone = 'CEST'")
+    with pytest.raises(SettingsError) as error:
+        settings.load(path)
+    assert str(error.value).endswith("nor an offset such as +02:00.")
 
 
 def test_a_folder_of_the_environment_is_checked_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

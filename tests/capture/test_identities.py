@@ -69,3 +69,12 @@ def test_directories_of_two_clusters(tmp_path: Path) -> None:
     second = _log_dir(tmp_path, "two", "node.id=2", "cluster.id=y")
     with pytest.raises(SettingsError, match=r"brokers\[1\].log_dirs: .*/two is of the cluster y, but .*/one"):
         check_identities(_settings(tmp_path, (1, first), (2, second)))
+
+
+def test_one_directory_of_two_clusters(tmp_path: Path) -> None:
+    """A block of the configuration was copied: incidents of one cluster would be told of the other, too."""
+    data = str(_log_dir(tmp_path, "data", "node.id=1", "cluster.id=x"))
+    clusters = tuple(Cluster(name, (Broker(1, (data,)),)) for name in "cd")
+    settings = Settings(tmp_path / "fencepost.toml", Lake("", ""), clusters)
+    with pytest.raises(SettingsError, match=r"clusters\[1\].*/data is listed for broker 1 of cluster c, too"):
+        check_identities(settings)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bz2
 import lzma
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from fencepost import lake, tables
 from fencepost.capture import progress
 from fencepost.capture.digests import head_digest
 from fencepost.capture.request_logs import find_request_logs
-from fencepost.settings import Broker, Cluster
+from fencepost.settings import Broker, Client, Cluster
 
 if TYPE_CHECKING:
     from conftest import Site
@@ -98,6 +98,7 @@ def test_a_log_that_is_compressed_otherwise_is_named(site: Site) -> None:
         "bz2": bz2.compress(text),
         "xz": lzma.compress(text),
         "lz4": pa.Codec("lz4").compress(text, asbytes=True),
+        "utf-16": text.decode().encode("utf-16"),
     }
     for suffix, data in packed.items():
         (site.folder / f"log.{suffix}").write_bytes(data)
@@ -106,6 +107,56 @@ def test_a_log_that_is_compressed_otherwise_is_named(site: Site) -> None:
     found = {(Path(row["file"]).name, row["reason"]) for row in site.rows(tables.QUARANTINE)}
     assert found == {(f"log.{suffix}", "unreadable") for suffix in packed}
     assert [Path(row["file"]).name for row in site.rows(tables.FILES)] == ["log"]
+
+
+def _newest_first(lines: list[bytes]) -> list[bytes]:
+    return lines[::-1]
+
+
+def _of_two_shards(lines: list[bytes]) -> list[bytes]:
+    half = len(lines) // 2
+    return [line for pair in zip(lines[half:], lines[:half], strict=False) for line in pair]
+
+
+@pytest.mark.parametrize("order", [_newest_first, _of_two_shards])
+def test_lines_in_another_order_are_not_read(
+    site: Site, captures: Path, order: Callable[[list[bytes]], list[bytes]]
+) -> None:
+    """By their order it is known what a commit met: in another one they accuse a broker without fault."""
+    log = captures / "healthy-4.3.1" / "broker-1" / "kafka-request.log"
+    (site.folder / "log").write_bytes(b"".join(order(log.read_bytes().splitlines(keepends=True))))
+    site.capture(Broker(1, request_logs=site.glob("log")))
+    (fault,) = site.rows(tables.QUARANTINE)
+    assert (fault["reason"], fault["position"]) == ("bad_line", 0)
+    assert "not in the order in which they were written" in fault["detail"]
+    assert [site.rows(each) for each in (tables.REQUESTS, tables.REQUEST_IDS, tables.TOPIC_LISTS)] == [[]] * 3
+
+
+def test_lines_of_several_brokers_are_not_read(site: Site, captures: Path) -> None:
+    """Collectors follow all pods of a cluster; a file of one pod is read, also if its lines name it."""
+    lines = (captures / "healthy-4.3.1" / "broker-1" / "kafka-request.log").read_text().splitlines()
+    one = [f"[pod/kafka-0/kafka] {line}\n" for line in lines]
+    log, broker = site.folder / "log", Broker(1, request_logs=site.glob("log"))
+    log.write_text("".join([*one, *(line.replace("kafka-0", "kafka-1") for line in one[:5])]))
+    site.capture(broker)
+    (fault,) = site.rows(tables.QUARANTINE)
+    assert "lines of several programs (kafka-0, kafka-1)" in fault["detail"]
+    assert site.rows(tables.REQUEST_IDS) == []
+    log.write_text("".join(one))
+    site.capture(broker)
+    assert site.rows(tables.QUARANTINE) == []
+    assert site.rows(tables.REQUEST_IDS)
+
+
+def test_a_log_in_an_unknown_layout_is_named(site: Site) -> None:
+    """Lines of others are skipped; but if no line is an entry, nobody can read any."""
+    for name in ("client.log", "server.log"):
+        (site.folder / name).write_text("20.11.26 22:02 said (a.B)\n" * 3)
+    client = Client("c", logs=site.glob("client.log"))
+    site.capture(Broker(1, server_logs=site.glob("server.log")), clients=(client,))
+    found = site.rows(tables.QUARANTINE)
+    assert {Path(row["file"]).name for row in found} == {"client.log", "server.log"}
+    assert all("in a known layout" in row["detail"] for row in found)
 
 
 @pytest.mark.parametrize("frames", [1, 3])

@@ -177,6 +177,17 @@ def test_what_may_be_a_server_log_is_none_of_others(config: Path, text: str) -> 
     assert list(log_kind_checks(load(config))) == []
 
 
+def test_a_log_in_an_unknown_layout_is_told(config: Path) -> None:
+    """It was one file of the client, and good."""
+    log = config.parent / "broker-1" / "server.log"
+    log.write_text("20.11.26 22:02 something\n" * 9, encoding="utf-8")
+    (found,) = log_kind_checks(load(config))
+    assert (found.mark, found.says) == (
+        Mark.WRONG,
+        f"{log}, which server_logs names: no line begins with a time in a known layout",
+    )
+
+
 def test_a_server_log_named_as_others_is_told(config: Path) -> None:
     folder = config.parent / "broker-1"
     client = f'[[clusters.clients]]\nname = "shop"\nlogs = ["{folder}/server.log"]\n'

@@ -113,8 +113,6 @@ def test_every_line_of_every_capture_is_taken_or_skipped(captures: Path) -> None
 @pytest.mark.parametrize(
     "line",
     [
-        f"INFO {PREFIX}{SET}",
-        f"[2026-13-40 22:02:40,024] INFO {PREFIX}{SET}",
         f"[2026-11-20 22:02:40,024] INFO {PREFIX}{SET} or so",
         f"[2026-11-20 22:02:40,024] INFO {SET}",
         f"[2026-11-20 22:02:40,024] INFO {PREFIX}ProducerId set to five with epoch 2",
@@ -125,6 +123,26 @@ def test_every_line_of_every_capture_is_taken_or_skipped(captures: Path) -> None
 def test_other_peoples_lines_are_skipped(line: str) -> None:
     parsed = parse_client_lines(f"{line}\n".encode())
     assert (parsed.rows.num_rows, parsed.skipped, parsed.faults) == (0, 1, ())
+
+
+@pytest.mark.parametrize(
+    ("before", "told"),
+    [
+        ("INFO", "no time was found"),
+        ("[2026-13-40 22:02:40,024] INFO", "2026-13-40"),
+        ("20.11.2026 22:02:40,024 INFO", "in no known form"),
+        ("11/20/2026 22:02:40,024 INFO", "in no known form"),
+        ("22:02:40,024 INFO", "no date"),
+        ("2026-11-20 10:02:40,024 PM INFO", "PM is none of the time zone UTC"),
+        ("2026-11-20 22:02:40,024 CET INFO", "CET is none of the time zone UTC"),
+        ("2026-11-20T22:02:41.5Z of the pod kafka-0 [2026-11-20 22:02:40,024] INFO", "two times"),
+    ],
+)
+def test_a_producers_line_whose_time_is_not_known_is_set_aside(before: str, told: str) -> None:
+    """It was skipped without a word, or had a time that is not its own."""
+    parsed = parse_client_lines(f"{before} {PREFIX}{SET}\n".encode())
+    (fault,) = parsed.faults
+    assert (parsed.rows.num_rows, told in fault.detail) == (0, True), fault.detail
 
 
 def test_numbers_that_no_epoch_can_be_are_unknown() -> None:

@@ -12,7 +12,7 @@ from fencepost.capture.plan import REQUEST_LOG, Source
 from fencepost.capture.text import Piece, text_rows
 from fencepost.formats.client_log import parse_client_lines
 from fencepost.formats.clock import LogClock
-from fencepost.formats.envelopes import end_of_lines, lines, plain, plain_line
+from fencepost.formats.envelopes import end_of_lines, lines, plain, plain_line, written_by
 from fencepost.formats.lines import Parsed
 from fencepost.formats.log_entries import begins_entry, entries, last_entry
 from fencepost.formats.request_log import every_line, parse_lines
@@ -59,7 +59,37 @@ ENVELOPES: dict[str, Callable[[str], str]] = {
     "kubectl logs --timestamps": lambda line: f"{NANOS} {line}",
     "kubectl logs --prefix --timestamps": lambda line: f"[pod/kafka-0/kafka] {NANOS} {line}",
     "docker compose logs": lambda line: f"kafka-1  | {line}",
+    "docker service logs": lambda line: f"kafka.1.x7s@node-1    | {line}",
+    "Filebeat": lambda line: json.dumps({"@timestamp": NANOS, "log": {"offset": 1}, "message": line}),
+    "Elasticsearch's documents": lambda line: json.dumps(
+        {"_id": "1", "_source": {"log": line, "time": NANOS}}
+    ),
+    "Fluentd's out_file": lambda line: f"2026-11-20T22:02:41+00:00\tkafka.0\t{json.dumps({'log': line})}",
+    "journalctl -o json": lambda line: json.dumps({"_HOSTNAME": "b", "_PID": "17", "MESSAGE": line}),
+    "journalctl -o json, not plain text": lambda line: json.dumps({"MESSAGE": list(line.encode())}),
+    "journalctl --no-hostname": lambda line: f"Nov 20 22:02:41 kafka[17]: {line}",
+    "journalctl -o short-monotonic": lambda line: f"[ 1234.123456] broker-1 kafka[17]: {line}",
+    "RFC 5424 with more data": lambda line: f'<30>1 {NANOS} broker-1 kafka 17 - [a b="\\]"][c d="e"] {line}',
+    "stern": lambda line: f"kafka-0 kafka {line}",
+    "stern --all-namespaces --timestamps": lambda line: f"prod kafka-0 kafka {NANOS} {line}",
+    "stern -o json": lambda line: json.dumps({"message": line, "podName": "kafka-0", "namespace": "prod"}),
+    "kail": lambda line: f"prod/kafka-0[kafka]: {line}",
+    "logcli": lambda line: f'2026-11-20T22:02:41Z {{app="kafka", pod="kafka-0"}}  {line}',
+    "logcli -o jsonl": lambda line: json.dumps({"labels": {"app": "k"}, "line": line, "timestamp": NANOS}),
+    "Google's sinks": lambda line: json.dumps({"textPayload": line, "severity": "INFO", "timestamp": NANOS}),
+    "Splunk": lambda line: json.dumps({"preview": False, "result": {"_raw": line, "_time": NANOS}}),
 }
+OF_TIMES: dict[str, Callable[[str], str]] = {
+    "syslog without an id": lambda line: f"Nov 20 22:02:41 broker-1 kafka: {line}",
+    "rsyslog": lambda line: f"2026-11-20T22:02:41.123456+00:00 broker-1 kafka: {line}",
+    "aws logs tail": lambda line: f"2026-11-20T22:02:41.123000+00:00 kafka/broker-1/abc {line}",
+    "aws logs tail --format short": lambda line: f"2026-11-20T22:02:41 {line}",
+    "CloudWatch's exports to S3": lambda line: f"2026-11-20T22:02:41.123Z {line}",
+    "s6-log": lambda line: f"2026-11-20 22:02:41.123456789  {line}",
+    "Grafana": lambda line: f"2026-11-20 22:02:41.123\t{line}",
+    "ts": lambda line: f"Nov 20 22:02:41 {line}",
+}
+"""Envelopes with a time, which are taken off where a time of the program follows."""
 
 
 def requests(text: str | bytes, position: int = 0) -> Parsed:
@@ -67,7 +97,7 @@ def requests(text: str | bytes, position: int = 0) -> Parsed:
     return parse_lines(data, {"OFFSET_COMMIT": [every_line]}, position)
 
 
-@pytest.mark.parametrize("envelope", ENVELOPES.values(), ids=ENVELOPES)
+@pytest.mark.parametrize("envelope", [*ENVELOPES.values(), *OF_TIMES.values()], ids=[*ENVELOPES, *OF_TIMES])
 def test_lines_in_envelopes_are_read_as_their_program_wrote_them(envelope: Callable[[str], str]) -> None:
     written = [envelope(KAFKAS % (BODY % (number, ""))) for number in range(3)]
     expected = requests("".join(KAFKAS % (BODY % (number, "")) + "\n" for number in range(3))).rows
@@ -94,6 +124,45 @@ def test_entries_of_several_lines_are_found_in_envelopes(envelope: Callable[[str
     assert last_entry("".join(written[:4]).encode()) == starts[1] - 7
     (row,) = parse_client_lines(text).rows.to_pylist()
     assert (row["client_id"], row["producer_id"], row["logged_at_ms"]) == ("p", 5, 1795212160026)
+
+
+@pytest.mark.parametrize("envelope", OF_TIMES.values(), ids=OF_TIMES)
+def test_a_time_of_a_collector_is_no_time_of_a_program(envelope: Callable[[str], str]) -> None:
+    """It was taken for the program's, which is some seconds or an hour older."""
+    line = "2026-11-20 22:02:40.026 [p] INFO  a.D -- [Producer clientId=p] ProducerId set to 5 with epoch 2"
+    (row,) = parse_client_lines(f"{envelope(line)}\n".encode()).rows.to_pylist()
+    (entry,) = entries(f"{envelope(line)}\n".encode(), 0, LogClock("UTC"))
+    assert (row["logged_at_ms"], entry.logged_at_ms) == (1795212160026, 1795212160026)
+    assert (entry.logger, entry.message) == ("a.D", line.partition("-- ")[2])
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('{"MESSAGE":null,"_PID":"17"}', "journalctl needs --all"),
+        (f'  "message": "{KAFKAS % ""}",', "in several lines"),
+        (
+            json.dumps({"streams": [{"values": [["1", KAFKAS % "{}"], ["2", KAFKAS % "{}"]]}]}),
+            "a line of it in",
+        ),
+        (f"a: [1795212161.1, {in_docker(KAFKAS % '{}')}]", "in no known layout"),
+        (f"kafka-request.log:17:{KAFKAS % '{}'}", "in no known layout"),
+    ],
+)
+def test_requests_in_unknown_envelopes_are_set_aside(text: str, told: str) -> None:
+    (fault,) = requests(f"{text}\n").faults
+    assert told in fault.detail
+
+
+def test_whose_lines_a_file_has_is_known() -> None:
+    one, other, third = (f"kafka-{n} kafka {ENTRIES[0]}\n".encode() for n in range(3))
+    assert written_by(one + one + b"+ kafka-1\n" + other) == {b"kafka-0", b"kafka-1"}
+    in_json = [
+        json.dumps({"message": ENTRIES[0], "kubernetes": {"pod": {"name": f"p-{n}"}}}) for n in range(2)
+    ]
+    assert written_by("\n".join([*in_json, third.decode()]).encode()) == {b"p-0", b"p-1", b"kafka-2"}
+    assert written_by("\n".join(ENTRIES).encode()) == set()
+    assert written_by(f"{ENTRIES[0]}\ntopic | partition\norders  | 0\n".encode()) == set()
 
 
 def in_parts_of_cri(text: str, size: int) -> Iterator[str]:
@@ -152,6 +221,7 @@ def test_a_request_in_parts_is_one(parts: Callable[[str, int], Iterator[str]], t
         "2026-11-20T22:02:40.024Z INFO main[17]: said",
         '{"ts":"2026-11-20T22:02:40.024Z","level":"INFO","log":"said"}',
         '{"@timestamp":"2026-11-20T22:02:40.024Z","level":"INFO","message":"2026 was said"}',
+        '{"timestamp":"2026-11-20T22:02:40.024Z","level":"INFO","msg":"said","attributes":{"message":"[x"}}',
         '{"log":',
         "\tat a.B(C.java:1)",
         "",
@@ -198,6 +268,26 @@ def test_a_request_in_an_unknown_member_is_set_aside() -> None:
 def test_a_time_may_name_its_zone(zone: str, ms: int) -> None:
     line = KAFKAS.replace("22:02:40,024", f"22:02:40,024{zone}") % (BODY % (1, ""))
     assert requests(line + "\n").rows["logged_at_ms"].to_pylist() == [1795212160024 - 3_600_000 + ms]
+
+
+@pytest.mark.parametrize(
+    ("written", "hour"),
+    [
+        ("02:30:00,000 CEST", 0),
+        ("02:30:00,000 CET", 1),
+        ("01:30:00,000 GMT+01:00", 0),
+        ("00:30:00:000 GMT", 0),
+    ],
+)
+def test_a_time_may_name_its_zone_by_letters(written: str, hour: int) -> None:
+    """So it has one meaning in the hour that clocks show twice."""
+    line = KAFKAS.replace("2026-11-20 22:02:40,024", f"2026-10-25 {written}") % (BODY % (1, ""))
+    data = f"{line}\n".encode()
+    read = parse_lines(data, {"OFFSET_COMMIT": [every_line]}, 0, "Europe/Berlin")
+    assert read.rows["logged_at_ms"].to_pylist() == [1792888200000 + hour * 3_600_000]
+    if "GMT" not in written:
+        (fault,) = parse_lines(data, {"OFFSET_COMMIT": [every_line]}, 0, "America/New_York").faults
+        assert "correct timezone" in fault.detail
 
 
 @pytest.mark.parametrize(

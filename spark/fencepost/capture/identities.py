@@ -15,12 +15,18 @@ from fencepost.settings import Broker, Cluster, Settings, SettingsError
 
 def check_identities(settings: Settings) -> None:
     """Raises SettingsError if a log directory is another broker's, of another cluster than the first, or if
-    two brokers list it. A directory without a readable ``meta.properties`` has no id to compare.
+    two brokers, or two clusters, list it. A directory without a readable ``meta.properties`` has no id to
+    compare.
     """
+    owners: dict[str, tuple[str, int]] = {}
     mistakes = [
         f"{settings.path}: {mistake}"
         for number, cluster in enumerate(settings.clusters)
-        for mistake in (*_wrong_ids(number, cluster), *_shared(number, cluster), *_mixed(number, cluster))
+        for mistake in (
+            *_wrong_ids(number, cluster),
+            *_shared(number, cluster, owners),
+            *_mixed(number, cluster),
+        )
     ]
     if mistakes:
         raise SettingsError("\n".join(mistakes))
@@ -38,14 +44,14 @@ def _wrong_ids(number: int, cluster: Cluster) -> Iterator[str]:
                 )
 
 
-def _shared(number: int, cluster: Cluster) -> Iterator[str]:
-    owner: dict[str, int] = {}
+def _shared(number: int, cluster: Cluster, owners: dict[str, tuple[str, int]]) -> Iterator[str]:
     for at, broker in enumerate(cluster.brokers):
         for path in dict.fromkeys(map(resolved, log_dirs(broker))):
-            first = owner.setdefault(path, broker.id)
-            if first != broker.id:
+            of, first = owners.setdefault(path, (cluster.name, broker.id))
+            if (of, first) != (cluster.name, broker.id):
+                whose = f"broker {first}" if of == cluster.name else f"broker {first} of cluster {of}"
                 yield (
-                    f"clusters[{number}].brokers[{at}].log_dirs: {path} is listed for broker {first}, too. "
+                    f"clusters[{number}].brokers[{at}].log_dirs: {path} is listed for {whose}, too. "
                     "Each broker has directories of its own: correct one of them."
                 )
 

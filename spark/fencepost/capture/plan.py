@@ -184,19 +184,25 @@ def is_text(kind: str) -> bool:
     return kind.endswith("_log")
 
 
-_PACKINGS = {
-    b"BZh": "bzip2",
-    b"\xfd7zXZ": "xz",
-    b"\x04\x22\x4d\x18": "lz4",
-    b"PK\x03\x04": "zip",
+_PACKED = "the file is compressed by {}, which is not read: unpack it, or use gzip or zstd"
+_UTF_16 = "the file is in UTF-16, which is not read: write it again in UTF-8 (iconv -f UTF-16 -t UTF-8)"
+_NOT_READ = {
+    b"BZh": _PACKED.format("bzip2"),
+    b"\xfd7zXZ": _PACKED.format("xz"),
+    b"\x04\x22\x4d\x18": _PACKED.format("lz4"),
+    b"PK\x03\x04": _PACKED.format("zip"),
+    b"\xff\xfe": _UTF_16,
+    b"\xfe\xff": _UTF_16,
 }
-"""How files begin that are compressed otherwise than by gzip and zstd."""
+"""How files begin that no log can be read from, and what to do."""
 
 
-def unread_packing(file: BinaryIO) -> str | None:
-    """What has compressed a file, if it is neither gzip nor zstd."""
+def not_read(file: BinaryIO) -> str | None:
+    """Why a log cannot be read, by its first bytes, and what to do: it is compressed otherwise than by gzip
+    and zstd, or no UTF-8.
+    """
     head = file.read(8)
-    return next((name for begin, name in _PACKINGS.items() if head.startswith(begin)), None)
+    return next((detail for begin, detail in _NOT_READ.items() if head.startswith(begin)), None)
 
 
 def bundles(groups: Iterable[Sequence[Source]], size: int = 32 << 20) -> Iterator[list[Source]]:

@@ -110,9 +110,8 @@ def fault_of(source: Source, fault: formats.Fault, sample: bytes | None = None, 
     return Fault(*source.origin, fault.position + shift, fault.length, fault.reason, fault.detail, sample)
 
 
-def packed(source: Source, packing: str) -> Fault:
-    """The fault of a log that is compressed by a program whose files are not read."""
-    detail = f"the file is compressed by {packing}, which is not read: unpack it, or use gzip or zstd"
+def not_read(source: Source, detail: str) -> Fault:
+    """The fault of a file that is there and is not read."""
     return fault_of(source, formats.Fault(0, 0, "unreadable", detail))
 
 

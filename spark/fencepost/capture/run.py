@@ -44,10 +44,12 @@ from fencepost.capture.plan import (
     Source,
     bundles,
     is_text,
-    unread_packing,
+)
+from fencepost.capture.plan import (
+    not_read as why_not_read,
 )
 from fencepost.capture.progress import Progress, planned
-from fencepost.capture.rows import OUTCOME, Rows, packed, unnamed, unreadable
+from fencepost.capture.rows import OUTCOME, Rows, not_read, unnamed, unreadable
 from fencepost.capture.silent_logs import silent_logs
 from fencepost.capture.time_zones import delete_rezoned, plan_rezoned
 from fencepost.capture.too_late import TooLate
@@ -184,8 +186,8 @@ def make_plan(settings: Settings, progress: Progress) -> Plan:
             if fault := unnamed(source):
                 plan.faults.append(fault)
                 del by_origin[source.origin]
-            elif packing := _packing(source):
-                plan.faults.append(packed(source, packing))
+            elif detail := _not_read(source):
+                plan.faults.append(not_read(source, detail))
                 del by_origin[source.origin]
         plan.copies |= {source.origin for source in copies(by_origin.values())}
         sources = with_known_topic_ids(
@@ -223,13 +225,13 @@ def _age(source: Source) -> tuple[float, str]:
         return 0.0, source.file
 
 
-def _packing(source: Source) -> str | None:
-    """What has compressed a log in text, if that is not read; None also if the log cannot be read."""
+def _not_read(source: Source) -> str | None:
+    """Why a log in text is not read, by its first bytes; None also if the file cannot be opened."""
     if not is_text(source.kind):
         return None
     try:
         with opened(source.file) as file:
-            return unread_packing(file)
+            return why_not_read(file)
     except OSError:
         return None
 

@@ -5,7 +5,7 @@ of a file.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from typing import BinaryIO, NamedTuple
 
@@ -19,7 +19,7 @@ from fencepost.capture.plan import CLOSED, Fault, Source
 from fencepost.capture.rows import OUTCOME, Rows, arrow_rows, fault_of, outcome
 from fencepost.capture.second_pass import newest_before
 from fencepost.formats import faults as formats
-from fencepost.formats.envelopes import end_of_lines
+from fencepost.formats.envelopes import end_of_lines, written_by
 from fencepost.formats.lines import Parsed
 from fencepost.formats.log_entries import begins_entry, first_line
 from fencepost.tables import Table
@@ -29,6 +29,7 @@ CHUNK = 8 << 20
 _MAX_LINE = 64 << 20
 _HEAD = 64 << 10
 _SAMPLE = 256
+_SHOWN = 3
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,19 @@ RowsOf = Callable[[pa.RecordBatch], Rows]
 Unfinished = Callable[[Piece, Parsed], bool]
 """Whether a file's last line, without a line end, is missing evidence."""
 
+_NOT_IN_ORDER = (
+    "its lines are not in the order in which they were written, and nothing of them is read: export them "
+    "again, the oldest first and in the order of the file (logcli: --forward)"
+)
+_OF_SEVERAL = (
+    "it has lines of several programs ({}), and which are this broker's is not known: nothing of them is "
+    "read; write a file for each"
+)
+_UNKNOWN_LAYOUT = (
+    "none of its lines begins with a time in a known layout, so nothing of it is read: docs/operating.md, "
+    "Layouts, says what is read"
+)
+
 _FOLDER = "this is a folder: name the files in it, as in /var/log/kafka/*.log*"
 
 LastEntry = Callable[[bytes], int]
@@ -99,27 +113,31 @@ def final_first_entry_digest(path: str) -> str | None:
     another one has its name now; None while that entry may still be written. Raises OSError.
     """
     with opened(path) as file:
-        begins, stays = _first_entry_digest(file)
+        begins, stays = _first_entry_digest(_head(file))
     return begins if stays else None
 
 
-def _first_entry_digest(file: BinaryIO) -> tuple[str | None, bool]:
-    """A digest that identifies a log whatever its name and length, and whether it is final.
+def _first_entry_digest(head: bytes) -> tuple[str | None, bool]:
+    """A digest that identifies the log with these first bytes, whatever its name and length, and whether it
+    is final.
 
     It is the digest of the line of its first entry, or of the part of it that is in the first bytes (None if
     they have no entry). It is not final if this line may still be written.
     """
-    if is_compressed(file):
-        try:
-            head = packed.head(file, _HEAD, _HEAD)
-        except DamagedError:
-            return None, False
-    else:
-        head = file.read(_HEAD)
     line = first_line(head)
     if line is None:
         return None, False
     return hashlib.sha256(line).hexdigest(), len(head) == _HEAD or b"\n" in head[head.find(line) :]
+
+
+def _head(file: BinaryIO) -> bytes:
+    """The first bytes of a log; none of one that is packed and damaged there."""
+    if not is_compressed(file):
+        return file.read(_HEAD)
+    try:
+        return packed.head(file, _HEAD, _HEAD)
+    except DamagedError:
+        return b""
 
 
 def of_table(table: Table, origin: Mapping[str, object]) -> RowsOf:
@@ -149,15 +167,22 @@ def text_rows(
     consumed_to, entries, skipped = source.start, 0, 0
     with opened(source.file) as file:
         compressed = is_compressed(file)
-        begins, stays = _first_entry_digest(file)
+        head = _head(file)
+        begins, stays = _first_entry_digest(head)
         if source.file_begins not in (None, begins):
             raise FileNotFoundError(source.file)
         log = begins if stays else None
+        whose = _owners(source, head)
         last_ms = newest_before(file, source, lambda: modified(source.file), compressed=compressed)
         for piece in _pieces(file, source, last_entry):
             parsed = parse(source, piece, last_ms)
             last_ms = parsed.last_ms
-            yield from rows_of(_with_begins(parsed.rows, begins))
+            owners = whose | _owners(source, piece.data) if whose else whose
+            if wrong := _what_is_wrong(parsed, owners):
+                fault = formats.Fault(piece.position, len(piece.data), "bad_line", wrong)
+                parsed = replace(parsed, rows=parsed.rows.slice(0, 0), faults=(fault,), skipped=0)
+            # what it has noted of these lines is taken, and dropped
+            yield from (each for each in rows_of(_with_begins(parsed.rows, begins)) if not wrong)
             entries += parsed.rows.num_rows
             skipped += parsed.skipped
             if not piece.cut or piece.whole:
@@ -165,6 +190,8 @@ def text_rows(
                 consumed_to = parsed.consumed_to
             elif piece.damage is not None or is_unfinished(piece, parsed):
                 faults.append(_unfinished(source, piece, log))
+        if begins is None and not entries and not faults and head[: head.rfind(b"\n") + 1].strip():
+            faults.append(fault_of(source, formats.Fault(0, 0, "bad_line", _UNKNOWN_LAYOUT), head[:_SAMPLE]))
         progress = {
             "head_digest": head_digest(file, source.end if compressed else consumed_to),
             "size": source.end,
@@ -175,6 +202,21 @@ def text_rows(
             BEGINS: begins,
         }
     yield OUTCOME, outcome(source, faults, progress)
+
+
+def _owners(source: Source, lines: bytes) -> set[bytes]:
+    """Whose lines these of a broker's log are, where a collector says it. An application may have several
+    instances, whose producers have ids of their own.
+    """
+    return written_by(lines[: lines.rfind(b"\n") + 1]) if source.broker_id is not None else set()
+
+
+def _what_is_wrong(parsed: Parsed, owners: Set[bytes]) -> str | None:
+    """Why nothing of these lines is read; None if they are in the order of one program."""
+    if len(owners) > 1:
+        some = sorted(each.decode("utf-8", "replace") for each in owners)[:_SHOWN]
+        return _OF_SEVERAL.format(", ".join(some))
+    return None if parsed.is_in_order else _NOT_IN_ORDER
 
 
 def _with_begins(rows: pa.RecordBatch, begins: str | None) -> pa.RecordBatch:

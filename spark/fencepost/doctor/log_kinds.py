@@ -72,9 +72,18 @@ def _other(of: str, patterns: Iterable[str], key: str, wanted: str) -> Iterator[
     for pattern in patterns:
         file = newest(each for each in matching(pattern) if is_readable(each) and size(each))
         kinds = kinds_of_file(file) if file else set()
-        if file and kinds and wanted not in kinds:
+        if file and not kinds and _is_in_unknown_layout(file):
+            says = f"{file}, which {key} names: no line begins with a time in a known layout"
+            yield Check(of, Mark.WRONG, says, "docs/operating.md, Layouts, says what is read")
+        elif file and kinds and wanted not in kinds:
             says = f"{file}, which {key} names, looks like {' and '.join(sorted(kinds))}"
             yield Check(of, Mark.WRONG, says, _remedy(key, wanted, kinds))
+
+
+def _is_in_unknown_layout(file: str) -> bool:
+    """Whether there are lines, and none of them begins an entry."""
+    lines = [line for end in _ends(file) for line in end.splitlines() if line.strip()]
+    return bool(lines) and not any(map(begins_entry, lines))
 
 
 def _remedy(key: str, wanted: str, kinds: Collection[str]) -> str:

@@ -44,7 +44,7 @@ def _lake(settings: Settings) -> Iterator[Check]:
     if folder is None:
         return
     there = next(each for each in (folder, *folder.parents) if each.exists())
-    if not os.access(there, os.W_OK):
+    if not there.is_dir() or not os.access(there, os.W_OK):
         remedy = "give this user permission to write there, or give the lake another place ([lake])"
         yield Check(OF_MACHINE, Mark.WRONG, f"the lake, {folder}, cannot be written", remedy)
         return

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from fencepost.formats.clock import LogClock
 from fencepost.formats.lines import Parsed, Values, parse
-from fencepost.formats.log_entries import begins_entry, of_json, read_entry
+from fencepost.formats.log_entries import moment, of_json, only_time, without_colours
 
 CLIENT_LINE_SCHEMA = pa.schema(
     [
@@ -155,18 +155,23 @@ _COMPILED = tuple((event, _compiled(event)) for event in EVENTS)
 
 
 def _take(line: bytes, clock: LogClock) -> Values | None:
-    at = line.find(_MARK)
-    if at <= 0 or not begins_entry(line):
+    """The row of a line with one of EVENTS. Raises ValueError if it is not known when it was logged."""
+    if _MARK not in line:
         return None
-    text = line[at:].decode("utf-8", "replace") if not line.startswith(b"{") else _in_json(line)
+    line = without_colours(line)
+    in_json = line.startswith(b"{")
+    before, mark, rest = line.partition(_MARK)
+    text = _in_json(line) if in_json else (mark + rest).decode("utf-8", "replace")
     for event, pattern in _COMPILED:
         if match := pattern.match(text):
-            try:
-                logged_at_ms = read_entry(line, 0, clock).logged_at_ms
-            except ValueError:
-                return None
+            time = (
+                of_json(line.decode("utf-8", "replace"))["time"]
+                if in_json
+                else only_time(before.decode("utf-8", "replace"))
+            )
+            logged_at_ms = moment(time, clock)
             if logged_at_ms is None:
-                return None
+                raise ValueError(f"the time {time} has no date; have the program's logging write it")
             digest = hashlib.sha256(line).hexdigest()
             row = {**_fields(event, match), "logged_at_ms": logged_at_ms, "line_digest": digest}
             values: Values = _VALUES(row)
@@ -175,11 +180,10 @@ def _take(line: bytes, clock: LogClock) -> Values | None:
 
 
 def _in_json(line: bytes) -> str:
-    """The message of an entry in JSON, from the mark on."""
-    try:
-        message = of_json(line.decode("utf-8", "replace")).get("message") or ""
-    except ValueError:
-        return ""
+    """The message of an entry in JSON, from the mark on. Raises ValueError."""
+    message = of_json(line.decode("utf-8", "replace")).get("message")
+    if not message:
+        raise ValueError("its JSON has the message in no known member; have the logging write 'message'")
     return str(message)[max(message.find(_MARK.decode()), 0) :]
 
 

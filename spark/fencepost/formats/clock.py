@@ -10,6 +10,8 @@ from zoneinfo import ZoneInfo
 # Lines are written at completion, by several threads: a little out of order is normal, an hour is not.
 _OUT_OF_ORDER_MS = 10 * 60 * 1000
 _EPOCH = datetime(1970, 1, 1)
+_LEAP_MS = 1000
+_FEW = 3
 _FIXED = re.compile(r"([+-])(\d\d):([0-5]\d)")
 
 
@@ -51,6 +53,8 @@ class LogClock:
     line before was already more than ten minutes later: then the file is in its second pass through the
     hour. Without such a line all is of the first pass (capture.second_pass finds one). Raises ValueError for
     text that is no timestamp.
+
+    It counts how times go, by which a log shows that its lines are not as they were written.
     """
 
     def __init__(self, zone: str, after_ms: int | None = None) -> None:
@@ -59,6 +63,32 @@ class LogClock:
         self.last_ms = after_ms
         self._minute = ""
         self._choices: tuple[int, ...] = ()
+        self._before_ms: int | None = None
+        self._on = self._back = self._leaps_back = 0
+
+    @property
+    def is_in_order(self) -> bool:
+        """Whether the lines may be in the order in which they were written. Threads and clocks that are set
+        make a time go back now and then; in a file that was sorted otherwise, as by a search engine, every
+        other line goes back, and in one whose newest line is the first, all do.
+        """
+        lines = 1 + self._on + self._back
+        leaps = self._leaps_back >= _FEW and 10 * self._leaps_back >= lines
+        return not leaps and self._back < self._on + _FEW
+
+    def note(self, ms: int) -> int:
+        """Note the time of a line, and give it."""
+        before = self._before_ms
+        if before is not None:
+            if ms > before:
+                self._on += 1
+            elif ms < before:
+                self._back += 1
+                self._leaps_back += ms < before - _LEAP_MS
+        self._before_ms = ms
+        if self.last_ms is None or ms > self.last_ms:
+            self.last_ms = ms
+        return ms
 
     def read(self, text: str) -> int:
         """Give milliseconds since the epoch, UTC."""
@@ -71,8 +101,22 @@ class LogClock:
         chosen = self._choices[0] + within
         if len(self._choices) > 1 and self.last_ms is not None and chosen < self.last_ms - _OUT_OF_ORDER_MS:
             chosen = self._choices[1] + within
-        self.last_ms = chosen if self.last_ms is None else max(chosen, self.last_ms)
-        return chosen
+        return self.note(chosen)
+
+    def read_named(self, text: str, name: str) -> int:
+        """As ``read``, for a time behind which the name of its zone is written, such as CEST: it tells the
+        two passes apart. Raises ValueError if the zone has no such name then.
+        """
+        local = datetime.strptime(text[:19].replace("T", " "), "%Y-%m-%d %H:%M:%S")
+        for fold in (0, 1):
+            shown = local.replace(tzinfo=self._zone, fold=fold)
+            if shown.tzname() == name:
+                ms = (local - (shown.utcoffset() or timedelta()) - _EPOCH) // timedelta(milliseconds=1)
+                return self.note(ms + int(text[20:23]))
+        raise ValueError(
+            f"the time {text} {name} is none of the time zone {self._zone}: correct timezone in the "
+            "configuration, or have the program's logging write the offset of its zone"
+        )
 
     def has_two(self, text: str) -> bool:
         """Whether a time means two moments."""

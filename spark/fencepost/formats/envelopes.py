@@ -10,15 +10,19 @@ import json
 import re
 from bisect import bisect_right
 from codecs import BOM_UTF8
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
 _MAY_BE = re.compile(rb"[^\[\s]|\[\D")
 """How a line begins that may be in an envelope: a line of most logs begins with a time in brackets."""
-_JSON = re.compile(rb'"log" *: *"|"message" *: *"(?:\[?\d{4}-\d\d-\d\d[ T]|\\t| )')
+LEVELS = "TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL|SEVERE|FINE|FINER|FINEST|CONFIG"
+_OWN_TIME = rb"(?:\x1b\[[\d;]*m)*(?:\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d|(?:%b) +\[?\d{4}-)" % LEVELS.encode()
+"""How an entry begins in most layouts: {entry} of ``log_layouts.json``."""
 _TIME = re.compile(r"\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
+_GOES_ON = ("\t", " ", "{")
+"""How a text begins that is a line of a program, although it has no time: it goes on, or it is in JSON."""
 _OF_PROGRAMS = frozenset(
     {"level", "log.level", "severity", "levelname", "logger", "logger_name", "loggerName"}
 )
@@ -63,15 +67,38 @@ def table() -> dict[str, Any]:
 
 def plain_line(line: bytes) -> bytes:
     """A line as its program wrote it; one that is in no envelope stays as it is."""
+    return _opened(line)[0]
+
+
+def written_by(chunk: bytes) -> set[bytes]:
+    """Whose lines a chunk has, by what collectors say: pods, hosts; none where they do not say."""
+    if not _anywhere().search(chunk):
+        return set()
+    found = (_opened(line) for line in chunk.splitlines() if _MAY_BE.match(line))
+    # a line of an entry of several may look like one in an envelope
+    return {whose for text, whose in found if whose and _begins().match(text)}
+
+
+def _opened(line: bytes) -> tuple[bytes, bytes]:
+    """A line as its program wrote it, and whose it is (empty where no envelope says)."""
+    whose = b""
     for _ in range(_ENVELOPES):
         if not _MAY_BE.match(line):
             break
         line = line.removeprefix(BOM_UTF8)
-        inner = _in_json(line) if line.startswith(b"{") else _before().sub(b"", line, count=1)
+        inner, of = _in_json(line) if line.startswith(b"{") else _behind(line)
         if inner == line:
             break
-        line = inner
-    return line
+        line, whose = inner, of or whose
+    return line, whose
+
+
+def _behind(line: bytes) -> tuple[bytes, bytes]:
+    """What follows what a collector has put before a line."""
+    found = _before().match(line)
+    if found is None:
+        return line, b""
+    return line[found.end() :], found[found.lastindex] if found.lastindex else b""
 
 
 def plain(chunk: bytes) -> Plain:
@@ -139,14 +166,64 @@ def _joined(parts: list[Line]) -> Line:
     return parts[-1]._replace(text=text, begin=parts[0].begin)
 
 
-def _in_json(line: bytes) -> bytes:
-    if not _JSON.search(line):
-        return line
-    document = _document(line)
-    text = next((each for name in ("log", "message") if isinstance(each := document.get(name), str)), "")
-    if not text or (_OF_PROGRAMS & document.keys() and not _TIME.match(text)):
-        return line
-    return text.rstrip("\r\n").encode("utf-8", "replace")
+def _in_json(line: bytes) -> tuple[bytes, bytes]:
+    if not _members().search(line):
+        return line, b""
+    document, sources = _document(line), table()["collected"]["sources"]
+    text = _text(document) or _within(document)
+    if text is None:
+        return line, b""
+    whose = next((each for name in sources if isinstance(each := named(document, name), str)), "")
+    return text.rstrip("\r\n").encode("utf-8", "replace"), whose.encode("utf-8", "replace")
+
+
+def _within(document: dict[str, Any]) -> str | None:
+    """A document that another one is around, which has no message itself."""
+    if any(isinstance(document.get(name), str) for name in table()["json"]["message"]):
+        return None
+    found = (document.get(name) for name in table()["collected"]["around"])
+    inner = next((each for each in found if isinstance(each, dict)), None)
+    return None if inner is None else json.dumps(inner, ensure_ascii=False)
+
+
+def _text(document: dict[str, Any]) -> str | None:
+    """The line of a program that a collector has put into JSON; None if it is not told from a program's
+    own JSON.
+    """
+    by_program = bool(_OF_PROGRAMS & document.keys())
+    for name in table()["collected"]["of_collectors"]:
+        text = document.get(name)
+        if name == "MESSAGE" and isinstance(text, list):  # journald, of bytes that are not plain text
+            text = _from_numbers(text)
+        if isinstance(text, str) and text and (name != "log" or not by_program or _TIME.match(text)):
+            return text
+    for name in table()["collected"]["of_any"]:
+        text = document.get(name)
+        if isinstance(text, str) and (_TIME.match(text) or (text.startswith(_GOES_ON) and not by_program)):
+            return text
+    return None
+
+
+def _from_numbers(numbers: list[Any]) -> str | None:
+    try:
+        return bytes(numbers).decode("utf-8", "replace")
+    except (TypeError, ValueError):
+        return None
+
+
+def named(document: Mapping[str, Any], name: str) -> Any:
+    """The member of this name; ``a.b`` is a member of that name, or b in member a."""
+    if name in document:
+        return document[name]
+    outer, _, inner = name.partition(".")
+    within = document.get(outer)
+    # process.thread.name
+    while inner and isinstance(within, dict):
+        if inner in within:
+            return within[inner]
+        outer, _, inner = inner.partition(".")
+        within = within.get(outer)
+    return None
 
 
 def _document(line: bytes) -> dict[str, Any]:
@@ -158,11 +235,30 @@ def _document(line: bytes) -> dict[str, Any]:
 
 
 @cache
+def _members() -> re.Pattern[bytes]:
+    """The members of which one is in each line of JSON that a collector wrote."""
+    of = table()["collected"]
+    names = "|".join(map(re.escape, (*of["of_collectors"], *of["of_any"], *of["around"])))
+    return re.compile(rf'"(?:{names})" *: *["\[{{]'.encode())
+
+
+@cache
+def _begins() -> re.Pattern[bytes]:
+    return re.compile(rb'%b|\{ *"' % _OWN_TIME)
+
+
+@cache
 def _before() -> re.Pattern[bytes]:
-    return re.compile(rb"\A(?:%b)" % b"|".join(each["before"].encode() for each in table()["collectors"]))
+    return re.compile(rb"(?:%b)" % b"|".join(_patterns()))
 
 
 @cache
 def _anywhere() -> re.Pattern[bytes]:
-    before = b"|".join(each["before"].encode() for each in table()["collectors"])
-    return re.compile(rb"^(?:\{|%b)" % before, re.MULTILINE)
+    return re.compile(rb"^(?:\{|%b|%b)" % (BOM_UTF8, b"|".join(_patterns())), re.MULTILINE)
+
+
+def _patterns() -> Iterator[bytes]:
+    time = _OWN_TIME.decode()
+    for each in table()["collectors"]:
+        text = each["before"].replace("{entry}", f"(?={time})").replace("{line}", rf'(?=\s|\{{ *"|{time})')
+        yield text.replace("{level}", LEVELS).encode()

@@ -22,7 +22,8 @@ class Parsed:
 
     ``rows`` has one row per line that was taken; ``skipped`` counts the lines that are of no interest;
     ``consumed_to`` is the file position after the last whole line; ``last_ms`` is the newest time so far,
-    which the clock of the next chunk of the same file needs.
+    which the clock of the next chunk of the same file needs; ``is_in_order``: whether lines may be in the
+    order in which they were written.
     """
 
     rows: pa.RecordBatch
@@ -30,6 +31,7 @@ class Parsed:
     skipped: int
     consumed_to: int
     last_ms: int | None
+    is_in_order: bool = True
 
 
 Values = tuple[Any, ...]
@@ -75,7 +77,8 @@ def parse(  # noqa: PLR0917 (two logs are read alike, each by its own few words)
                 batches.append(_batch(rows, schema))
                 rows = []
     read = pa.concat_batches([*batches, _batch(rows, schema)])
-    return Parsed(read, tuple(faults), skipped, base_position + consumed, clock.last_ms)
+    end = base_position + consumed
+    return Parsed(read, tuple(faults), skipped, end, clock.last_ms, clock.is_in_order)
 
 
 def _batch(rows: Sequence[Values], schema: pa.Schema) -> pa.RecordBatch:

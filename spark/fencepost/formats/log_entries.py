@@ -24,25 +24,32 @@ from fencepost.formats.faults import Fault
 from fencepost.formats.lines import Parsed
 
 _DATE = rb"\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d:\d\d"
-_LEVELS = "TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL|SEVERE|FINE|FINER|FINEST|CONFIG"
+_LEVELS = envelopes.LEVELS
 _COLOUR = re.compile(rb"\x1b\[[\d;]*m")
 _BEGINS = re.compile(
-    rb"^(?:\x1b\[[\d;]*m)*(?:\[?%b|(?:%b) +\[?%b|\{ *\"|\[?\d\d:\d\d:\d\d[,.]\d{3}|\d{13} )"
+    rb"^(?:\x1b\[[\d;]*m)*(?:\[?%b|(?:%b) +\[?%b|\{ *\"|\[?\d\d:\d\d:\d\d[,.]\d{3}|\[?\d{13}[ \]])"
     % (_DATE, _LEVELS.encode(), _DATE),
     re.MULTILINE,
 )
 _LONGEST = 1 << 20
+_TWO_TIMES = "what stands before the message is in no known layout: it has two times"
 _TIME = re.compile(
-    r"(\d{4})[-/](\d\d)[-/](\d\d)[ T](\d\d:\d\d:\d\d)(?:[,.](\d{1,9}))?(Z|[+-]\d\d(?::?\d\d)?)?",
+    r"(\d{4})[-/](\d\d)[-/](\d\d)[ T](\d\d:\d\d:\d\d)(?:[,.:](\d{1,9}))?"
+    r"(?: ?(?:UTC|GMT)?([+-]\d\d(?::?\d\d)?)| ?([A-Z]{1,5}))?"
 )
-_NAMED_UTC = re.compile(" ?(?:Z|UTC|GMT)$")
+_WITHOUT_DATE = re.compile(r"\d\d:\d\d:\d\d[,.]\d+")
+_UTC = frozenset({"Z", "UTC", "GMT"})
+_CLOCK_TIME = re.compile(r"\d\d:\d\d:\d\d")
 _PARTS = {
     "time": (
-        r"(?P<time>[\d/-]+[ T][\d:]+(?:[,.]\d+)?(?: ?(?:Z|UTC|GMT|[+-][\d:]{2,5}))?"
-        r"|\d\d:\d\d:\d\d[,.]\d+|\d{13})"
+        r"(?P<time>[\d/-]+[ T][\d:]+(?:[,.]\d+)?(?: ?(?:(?:UTC|GMT)?[+-][\d:]{2,5}|Z|UTC|GMT)"
+        # CET, or PM; no level
+        rf"| (?!(?:{_LEVELS})\b)(?:[A-Z]{{1,3}}T|[A-Z]{{2,5}}(?=\]| +\[| +(?:{_LEVELS})\b)))?"
+        r"|\d\d:\d\d:\d\d[,.]\d+|(?<!\d)\d{13}(?!\d))"
     ),
     "level": rf"(?P<level>{_LEVELS})",
-    "thread": r"(?P<thread>[^\]\n]*?)",
+    # a time in brackets behind another one is the program's, and that before it a collector's
+    "thread": r"(?P<thread>(?!\d{4}-\d\d-\d\d[ T]\d\d:\d\d:)[^\]\n]*?)",
     # with a line number, as %c:%L writes it
     "logger": r"(?P<logger>[\w.$-]+?)(?::\d+)?",
     "message": r"(?P<message>.*?)",
@@ -217,7 +224,8 @@ def parse_entries(  # noqa: PLR0917 (as formats.lines.parse)
         skipped += row is None
     columns = [pa.array([row[field.name] for row in rows], field.type) for field in schema]
     batch = pa.RecordBatch.from_arrays(columns, schema=schema)
-    return Parsed(batch, tuple(faults), skipped, base_position + len(chunk), clock.last_ms)
+    end = base_position + len(chunk)
+    return Parsed(batch, tuple(faults), skipped, end, clock.last_ms, clock.is_in_order)
 
 
 def entries(chunk: bytes, base_position: int, clock: LogClock) -> Iterator[Entry]:
@@ -255,6 +263,20 @@ def time_before(beginning: str) -> str | None:
         if match := layout.fullmatch(plain):
             return match["time"]
     return None
+
+
+def only_time(beginning: str) -> str:
+    """The time in the text before a message, in any layout. Raises ValueError if it is not known which it
+    is.
+    """
+    if time := time_before(beginning):
+        return time
+    found = re.search(_PARTS["time"], beginning)
+    if found is None:
+        raise ValueError("what stands before the message is in no known layout: no time was found in it")
+    if len(_CLOCK_TIME.findall(beginning)) > 1:
+        raise ValueError(_TWO_TIMES)
+    return found["time"]
 
 
 def without_colours(line: bytes) -> bytes:
@@ -298,7 +320,10 @@ def _of_text(text: str) -> Mapping[str, Any]:
     time = re.search(_PARTS["time"], text)
     if time is None:
         raise ValueError("it has no time")
-    return {"time": time["time"], "message": text[time.end() :].lstrip("] ")}
+    message = text[time.end() :].lstrip("] ")
+    if _TIME.match(message.lstrip("[")):
+        raise ValueError(_TWO_TIMES)
+    return {"time": time["time"], "message": message}
 
 
 def of_json(text: str) -> Mapping[str, Any]:
@@ -309,30 +334,15 @@ def of_json(text: str) -> Mapping[str, Any]:
         raise ValueError("its JSON is too deep") from error
     if not isinstance(document, dict):
         raise ValueError("its JSON is no object")
-    by_role = {role: _named(document, names) for role, names in envelopes.table()["json"].items()}
+    by_role = {
+        role: next((each for name in names if (each := envelopes.named(document, name)) is not None), None)
+        for role, names in envelopes.table()["json"].items()
+    }
     if by_role["time"] is None:
         raise ValueError("its JSON has no time")
     return {
         role: value if role == "time" or isinstance(value, str) else None for role, value in by_role.items()
     }
-
-
-def _named(document: Mapping[str, Any], names: Sequence[str]) -> Any:
-    """The first of these members that the document has; ``a.b`` is a member of that name, or b in
-    member a.
-    """
-    for name in names:
-        if name in document:
-            return document[name]
-        outer, _, inner = name.partition(".")
-        within = document.get(outer)
-        # process.thread.name
-        while inner and isinstance(within, dict):
-            if inner in within:
-                return within[inner]
-            outer, _, inner = inner.partition(".")
-            within = within.get(outer)
-    return None
 
 
 def moment(time: Any, clock: LogClock) -> int | None:
@@ -352,21 +362,23 @@ def _moment(time: Any, clock: LogClock) -> int | None:
     if isinstance(time, dict):  # Log4j's instant
         time = int(time.get("epochSecond") or 0) * 1000 + int(time.get("nanoOfSecond") or 0) // 1_000_000
     if isinstance(time, int | float):
-        return int(time) if time > 1e11 else round(time * 1000)
+        return clock.note(int(time) if time > 1e11 else round(time * 1000))
     text = str(time)
     if text.isdecimal():
-        return int(text)
-    match = _TIME.match(_NAMED_UTC.sub("Z", text).replace(" +", "+").replace(" -", "-"))
-    if match is None:
+        return clock.note(int(text))
+    if _WITHOUT_DATE.fullmatch(text):
         return None
-    year, month, day, clock_time, fraction, zone = match.groups()
+    match = _TIME.fullmatch(text)
+    if match is None:
+        raise ValueError(f"its time is in no known form: {text[:40]}")
+    year, month, day, clock_time, fraction, offset, zone = match.groups()
     shown = f"{year}-{month}-{day} {clock_time}.{(fraction or '0')[:3]:0<3}"
-    if zone is None:
+    if zone is not None and zone not in _UTC:
+        return clock.read_named(shown, zone)
+    if offset is None and zone is None:
         return clock.read(shown)
-    moment = datetime.fromisoformat(shown + zone)
-    ms = round(moment.timestamp() * 1000)
-    clock.last_ms = ms if clock.last_ms is None else max(ms, clock.last_ms)
-    return ms
+    moment = datetime.fromisoformat(shown + (offset or "+00:00"))
+    return clock.note(round(moment.timestamp() * 1000))
 
 
 @cache

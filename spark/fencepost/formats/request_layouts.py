@@ -17,7 +17,14 @@ LOGGER = b"kafka.request.logger"
 _JSON = re.compile(rb'"\s*[:,\]}]|[{\[,:]\s*"|[^ -~\t\x80-\xff]')
 """What JSON has around its names and texts. Bytes that no log has may be of a line that was damaged."""
 _TAIL = re.compile(rb" *(?:\([\w.$:-]+\))? *(?:\[[^\]\"{}]*\])? *")
-_FRACTION = re.compile(r"[,.]\d{3}|\d{13}")
+_FRACTION = re.compile(r"[,.]\d{3}|\d\d:\d\d:\d\d:\d{3}|\d{13}")
+_NOT_ALL = re.compile(rb'"MESSAGE" *: *null')
+_PRETTY = re.compile(rb'\s*"\w+": *"')
+_IN_SEVERAL_LINES = "one document of JSON is in several lines"
+_REMEDY = (
+    "have the broker's logging write [%d] %p %m (%c)%n, and its collector a line of it in each line "
+    "(docs/operating.md, Layouts)"
+)
 
 
 class LocatedRequest(NamedTuple):
@@ -38,6 +45,8 @@ def placed(line: bytes) -> LocatedRequest | None:
     line = log_entries.without_colours(line)
     at = line.find(MARK)
     if at < 0:
+        if line.startswith(b"{") and _NOT_ALL.search(line):
+            raise ValueError("journald has left out what is longer than 4,096 bytes: journalctl needs --all")
         if not log_entries.begins_entry(line) and _may_be_a_rest(line):
             raise ValueError("it does not begin with a timestamp; it is the rest of a line that was cut")
         return None
@@ -45,10 +54,8 @@ def placed(line: bytes) -> LocatedRequest | None:
         return _of_json(line)
     time = log_entries.time_before(line[:at].decode("utf-8", "replace"))
     if time is None:
-        raise ValueError(
-            "what stands before the request is in no known layout; have the broker's logging write "
-            "[%d] %p %m (%c)%n"
-        )
+        what = "what stands before the request is in no known layout"
+        raise ValueError(f"{_IN_SEVERAL_LINES if _PRETTY.match(line) else what}; {_REMEDY}")
     return LocatedRequest(line, at + len(MARK), time)
 
 
@@ -99,10 +106,11 @@ def is_whole(line: bytes, start: int) -> bool:
 
 
 def _of_json(line: bytes) -> LocatedRequest:
-    entry = log_entries.of_json(line.decode("utf-8"))
+    try:
+        entry = log_entries.of_json(line.decode("utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{error}; {_REMEDY}") from error
     text = (entry.get("message") or "").encode("utf-8")
     if not text.startswith(MARK):
-        raise ValueError(
-            "its JSON has the request in no known member; have the broker's logging write 'message'"
-        )
+        raise ValueError(f"its JSON has the request in no known member; {_REMEDY}")
     return LocatedRequest(text, len(MARK), entry["time"])

@@ -82,9 +82,18 @@ def _known_zone(zone: str) -> str:
     except ValueError as error:
         raise mistake(
             f"{zone!r} is not an IANA time zone such as Europe/Paris, nor an offset such as +02:00."
-            f"{nearest(zone, available_timezones())}"
+            f"{_meant(zone)}"
         ) from error
     return zone
+
+
+def _meant(zone: str) -> str:
+    """A sentence with the zone that was meant, such as +02:00 by UTC+2; nothing if none is near."""
+    offset = re.fullmatch(r"(?:UTC|GMT)? ?([+-])(0?\d|1[0-4])(?::?([0-5]\d))?", zone)
+    if offset:
+        return f" Write {offset[1]}{int(offset[2]):02}:{offset[3] or '00'}."
+    # EST would be near to CEST, and is six hours away
+    return nearest(zone, {each for each in available_timezones() if "/" in each})
 
 
 def as_release(text: Any) -> Any:
