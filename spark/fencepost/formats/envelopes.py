@@ -254,7 +254,9 @@ def _before() -> re.Pattern[bytes]:
 
 @cache
 def _anywhere() -> re.Pattern[bytes]:
-    return re.compile(rb"^(?:\{|%b|%b)" % (BOM_UTF8, b"|".join(_patterns())), re.MULTILINE)
+    # most lines are in none, and their first bytes say so
+    begin = rb"^(?=%b)(?:\{|%b|%b)"
+    return re.compile(begin % (_MAY_BE.pattern, BOM_UTF8, b"|".join(_patterns())), re.MULTILINE)
 
 
 def _patterns() -> Iterator[bytes]:

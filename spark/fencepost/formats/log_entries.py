@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -205,40 +206,40 @@ def parse_entries(  # noqa: PLR0917 (as formats.lines.parse)
     """
     rows: list[dict[str, Any]] = []
     faults: list[Fault] = []
-    skipped = 0
     any_mark = re.compile(b"|".join(re.escape(mark) for mark in marks))
     plain = envelopes.plain(chunk)
-    for start, end in _places(plain.data):
-        row = None
-        if any_mark.search(plain.data, start, end):
-            place = plain.place(start)
-            try:
-                entry = read_entry(plain.data[start:end], base_position + place, clock)
-                row = take(entry)
-            except ValueError as error:
-                length = plain.place(end) - place
-                faults.append(Fault(base_position + place, length, "bad_line", f"no entry: {error}"))
-                continue
-            if row is not None:
-                rows.append({"position": entry.position, **row})
-        skipped += row is None
+    begins = _begins(plain.data)
+    marked = {bisect_right(begins, found.start()) - 1 for found in any_mark.finditer(plain.data)}
+    for number in sorted(marked - {-1}):
+        start, end = begins[number], begins[number + 1] if number + 1 < len(begins) else len(plain.data)
+        place = plain.place(start)
+        try:
+            entry = read_entry(plain.data[start:end], base_position + place, clock)
+            row = take(entry)
+        except ValueError as error:
+            length = plain.place(end) - place
+            faults.append(Fault(base_position + place, length, "bad_line", f"no entry: {error}"))
+            continue
+        if row is not None:
+            rows.append({"position": entry.position, **row})
     columns = [pa.array([row[field.name] for row in rows], field.type) for field in schema]
     batch = pa.RecordBatch.from_arrays(columns, schema=schema)
-    end = base_position + len(chunk)
-    return Parsed(batch, tuple(faults), skipped, end, clock.last_ms, clock.is_in_order)
+    skipped = len(begins) - len(rows) - len(faults)
+    consumed_to = base_position + len(chunk)
+    return Parsed(batch, tuple(faults), skipped, consumed_to, clock.last_ms, clock.is_in_order)
 
 
 def entries(chunk: bytes, base_position: int, clock: LogClock) -> Iterator[Entry]:
     """Every entry of ``chunk``; raises ValueError at an entry without a readable time."""
     plain = envelopes.plain(chunk)
-    for start, end in _places(plain.data):
+    begins = _begins(plain.data)
+    for start, end in pairwise([*begins, len(plain.data)]):
         yield read_entry(plain.data[start:end], base_position + plain.place(start), clock)
 
 
-def _places(chunk: bytes) -> Iterator[tuple[int, int]]:
-    """Where each entry begins and ends."""
-    begins = [match.start() for match in _BEGINS.finditer(chunk)]
-    return pairwise([*begins, len(chunk)])
+def _begins(chunk: bytes) -> list[int]:
+    """Where each entry begins; it ends where the next one begins."""
+    return [match.start() for match in _BEGINS.finditer(chunk)]
 
 
 def first_line(head: bytes) -> bytes | None:
