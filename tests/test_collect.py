@@ -124,6 +124,7 @@ def test_doctor_knows_what_was_collected_elsewhere(hosts: Mapping[int, Path], tm
     assert f"cluster {CAPTURE}, broker 2\n  WRONG  no log_dirs, and the lake has nothing" in said
     assert "note   the lake has logs of cluster another, broker 2, which is not named here" in said
     assert said.count("ok     collected: ") == len(BROKERS) - 1
+    assert "broker settings" not in said
     assert "no broker's directory has a partition" not in said
 
 

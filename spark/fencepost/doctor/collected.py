@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from fencepost import lake
 from fencepost.capture.log_dirs import partition_of
 from fencepost.capture.plan import SEGMENT, is_text
+from fencepost.capture.server_logs import SETTINGS_LOG
 from fencepost.doctor.checks import OF_MACHINE, Check, Mark
 from fencepost.iceberg.catalog import CatalogError, open_catalog
 from fencepost.lake.failures import describe_failure
@@ -69,6 +70,8 @@ def _collected(settings: Settings) -> Places:
     for row in rows.to_pylist():
         place = found.setdefault((row["cluster"], row["broker_id"]), Collected())
         place.newest = max(place.newest, as_utc(row["captured_at_max"]))
+        if row["kind"] == SETTINGS_LOG:
+            continue  # these are files of SERVER_LOG
         if is_text(row["kind"]):
             place.logs.add(row["kind"])
         elif row["kind"] == SEGMENT:
