@@ -125,7 +125,10 @@ def _of_broker(
         says = "no request_logs: what clients asked this broker, and whom it refused, is not known"
         yield Check(of, Mark.WRONG, says, remedy)
     if not broker.server_logs and "server_log" not in lake.logs:
-        says = "no server_logs: why groups rebalanced, and what removed members and offsets, may stay unknown"
+        says = (
+            "no server_logs: why groups rebalanced, what removed members and offsets, and how the broker is "
+            "configured may stay unknown"
+        )
         yield Check(of, Mark.NOTE, says)
     yield from _wrong(of, [each for each in faults if each.broker_id == broker.id])
     yield from _unreadable(of, own)

@@ -121,5 +121,5 @@ def test_what_was_before_the_migration_to_kraft_was_in_zookeeper() -> None:
     assert given.why_unknown(1) == IN_ZOOKEEPER
     assert given.why_unknown(4) == NOT_CAPTURED
     rows = metadata_rows("c", history, {}, {})["silver.metadata_coverage"].to_pylist()
-    told = [(each["covered"], each["unknown_reason"]) for each in rows]
+    told = [(each["covered"], each["why_uncovered"]) for each in rows]
     assert told == [(False, IN_ZOOKEEPER), (True, None)]

@@ -88,7 +88,7 @@ METADATA_COVERAGE = Table(
     {
         **_SCOPE,
         **_PARTITION,
-        "unknown_reason": "string",  # why it is not covered (fencepost/reasons.py); null: it was not captured
+        "why_uncovered": "string",  # a word of fencepost/reasons.py; null: it was not captured
         "covered": "boolean",
         **INTERVAL,
         "last_position": "bigint",  # the first offset behind the known part of the piece

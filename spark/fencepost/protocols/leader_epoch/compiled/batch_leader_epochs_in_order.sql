@@ -75,7 +75,7 @@ SELECT
   CAST(NULL AS BOOLEAN) AS verdict,
   FALSE AS exercised,
   CAST(NULL AS STRING) AS failed_conjunct,
-  COALESCE(unknown_reason, 'not_captured') AS reason,
+  COALESCE(why_uncovered, 'not_captured') AS reason,
   CAST(NULL AS STRING) AS observed,
   CAST(NULL AS STRING) AS evidence
 FROM silver.metadata_coverage

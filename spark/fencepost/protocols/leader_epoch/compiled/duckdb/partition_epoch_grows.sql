@@ -93,7 +93,7 @@ SELECT
   CAST(NULL AS BOOLEAN) AS verdict,
   FALSE AS exercised,
   CAST(NULL AS TEXT) AS failed_conjunct,
-  COALESCE(unknown_reason, 'not_captured') AS reason,
+  COALESCE(why_uncovered, 'not_captured') AS reason,
   CAST(NULL AS TEXT) AS observed,
   CAST(NULL AS TEXT) AS evidence
 FROM silver.metadata_coverage
