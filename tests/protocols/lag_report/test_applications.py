@@ -12,6 +12,8 @@ import pyarrow as pa
 import pytest
 
 from fencepost.protocols.lag_report.bronze import STREAMS_LINES
+from fencepost.protocols.lag_report.tables import LAG_REPORTS
+from fencepost.reasons import NOT_CAPTURED, NOT_LOGGED
 from fencepost.tables import RECORDS, REQUESTS
 
 CASES = {path.stem: path for path in sorted(Path(__file__).with_name("applications").glob("*.json"))}
@@ -80,3 +82,24 @@ def test_every_invariant_is_seen_holding_violated_and_unknown(verdicts: Verdicts
         for definition, each_verdict in verdicts_by_definition.items()
         if len(each_verdict) < 3
     } == {}
+
+
+@pytest.mark.parametrize(
+    ("begins", "why"),
+    [("1970-01-01 00:00:0", NOT_LOGGED), ("1970-01-01 00:00:1", NOT_CAPTURED), (None, NOT_CAPTURED)],
+)
+def test_a_sum_that_a_captured_log_does_not_show_is_not_logged(
+    begins: str | None,
+    why: str,
+    bronze: Callable[..., Any],
+    entries_of: Callable[[str, str], pa.Table],
+    rebuild_streams: Callable[[Tables], Tables],
+) -> None:
+    """``begins``: when the log begins; a second after the first of January the task was reported."""
+    case = json.loads(CASES["sum_not_shown"].read_text(encoding="utf-8"))
+    records, lines = bronze(case["said"])
+    text = "\n".join(case["log"]).replace("2026-01-05 10:00:0", begins) if begins else ""
+    log = entries_of(lines["cluster"][0].as_py(), text)
+    silver = rebuild_streams({RECORDS.name: records, REQUESTS.name: lines, STREAMS_LINES.name: log})
+    rows = silver[LAG_REPORTS.name].to_pylist()
+    assert [each["sum_unknown"] for each in rows if each["reported"]] == [why]

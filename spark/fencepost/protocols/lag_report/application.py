@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -23,6 +23,7 @@ from fencepost.protocols.lag_report.stores import Stores, stores_of
 from fencepost.protocols.lag_report.tables import LAG_REPORTS, STREAMS_GROUP_TASKS, TABLES
 from fencepost.protocols.lag_report.tasks import subtopology_of
 from fencepost.protocols.lag_report.thread_rebalances import thread_rebalances
+from fencepost.reasons import NOT_CAPTURED, NOT_LOGGED
 from fencepost.replay.columns import Columns
 from fencepost.tables import Table
 
@@ -39,6 +40,34 @@ class ApplicationEvidence:
     stores: Stores
     decisions: Decisions
     ends: ChangelogEnds
+
+
+class Sums(NamedTuple):
+    """The offset sums that logs of instances show, by report id. ``since``: by cluster, application and
+    instance, the date of the first line of its log.
+    """
+
+    by_report: Mapping[str, int]
+    since: Mapping[tuple[str, str, str], int]
+
+    def why_unknown(self, report: Mapping[str, Any]) -> str:
+        """Why no log shows the sum of a report. An instance logs its offsets only when it begins with a task,
+        so a log that was captured need not show them.
+        """
+        since = self.since.get((report["cluster"], report["application_id"], report["instance"]))
+        at = report["reported_at"]
+        is_captured = since is not None and at is not None and since <= at.timestamp() * 1000
+        return NOT_LOGGED if is_captured else NOT_CAPTURED
+
+
+def _first_lines(logs: Mapping[_Key, Sequence[InstanceLog]]) -> dict[tuple[str, str, str], int]:
+    first: dict[tuple[str, str, str], int] = {}
+    for log in chain.from_iterable(logs.values()):
+        dates = [each["logged_at_ms"] for each in log.lines if each and each["logged_at_ms"] is not None]
+        if dates:
+            key = (log.cluster, log.application_id, log.instance)
+            first[key] = min(first.get(key, dates[0]), *dates)
+    return first
 
 
 def replay_application(
@@ -82,7 +111,8 @@ def replay_application(
                 *parts, assigned_tasks(facts, by_member, evidence_by_application[key].decisions, sums)
             ):
                 columns_of_tables[table.name].add(*row)
-    yield LAG_REPORTS, _with_evidence(reports, report_rows, evidence_by_application, sums)
+    found = Sums(sums, _first_lines(logs))
+    yield LAG_REPORTS, _with_evidence(reports, report_rows, evidence_by_application, found)
     for table in TABLES:
         if table not in (LAG_REPORTS, STREAMS_GROUP_TASKS):
             yield table, columns_of_tables[table.name].to_arrow()
@@ -127,7 +157,7 @@ def _with_evidence(
     reports: pa.Table,
     report_rows: Sequence[Mapping[str, Any]],
     evidence_by_application: Mapping[_Key, ApplicationEvidence],
-    sums: Mapping[str, int],
+    sums: Sums,
 ) -> pa.Table:
     """The reports, with the columns about the stores of their tasks and the offsets of these."""
     columns: dict[str, list[Any]] = defaultdict(list)
@@ -136,7 +166,9 @@ def _with_evidence(
         logged, others = of_application.stores.counts(row["task_id"])
         columns["logged_stores"].append(logged)
         columns["non_logged_stores"].append(others)
-        columns["logged_offset_sum"].append(sums.get(row["lag_report_id"]))
+        logged_sum = sums.by_report.get(row["lag_report_id"])
+        columns["logged_offset_sum"].append(logged_sum)
+        columns["sum_unknown"].append(sums.why_unknown(row) if logged_sum is None else None)
         end, lag = _lag_of(row, of_application)
         columns["end_offset_sum"].append(end)
         columns["leader_lag"].append(lag)

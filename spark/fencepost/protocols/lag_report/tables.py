@@ -173,6 +173,7 @@ LAG_REPORTS = Table(
         "logged_stores": "int",  # of the task; null if neither topology nor log shows it
         "non_logged_stores": "int",
         "logged_offset_sum": "bigint",  # of its logged stores at the report, by the instance's log
+        "sum_unknown": "string",  # why logged_offset_sum is null (fencepost/reasons.py)
         "reported_at": "timestamp",
         "assigned_at": "timestamp",
         "assigned_to": "string",  # process id of the instance to which the active task was assigned

@@ -107,7 +107,20 @@ WITH frame AS (
     cluster,
     lag_report_id,
     COUNT(*) AS states,
-    CASE WHEN COUNT(*) = COUNT(c1) AND MIN(c1) = MAX(c1) THEN MIN(c1) END AS verdict
+    CASE WHEN COUNT(*) = COUNT(c1) AND MIN(c1) = MAX(c1) THEN MIN(c1) END AS verdict,
+    MIN(
+      CASE
+        WHEN c1 IS NULL
+        THEN CASE
+          WHEN `r.reported` IS NULL
+          OR `r.offsetSum` IS NULL
+          OR `r.loggedStores` IS NULL
+          OR `r.endOffsetSum` IS NULL
+          OR `r.nonLoggedStores` IS NULL
+          THEN 'not_captured'
+        END
+      END
+    ) AS reason
   FROM judged
   GROUP BY
     cluster,
@@ -117,7 +130,10 @@ SELECT
   cluster,
   lag_report_id AS subject,
   agreed.verdict AS outcome,
-  CASE WHEN agreed.verdict IS NULL THEN 'not_captured' END AS reason
+  CASE
+    WHEN agreed.verdict IS NULL
+    THEN COALESCE(agreed.reason, lag_reports.sum_unknown, 'not_captured')
+  END AS reason
 FROM silver.lag_reports AS lag_reports
 FULL OUTER JOIN agreed
   USING (cluster, lag_report_id)

@@ -76,7 +76,16 @@ WITH frame AS (
       WHEN BOOL_AND(COALESCE(NOT verdict, FALSE))
       THEN FALSE
     END AS verdict,
-    BOOL_AND(exercised) AS exercised
+    BOOL_AND(exercised) AS exercised,
+    MIN(
+      CASE
+        WHEN verdict IS NULL
+        THEN CASE
+          WHEN `r.reported` IS NULL OR `r.offsetSum` IS NULL OR `r.loggedStores` IS NULL
+          THEN 'not_captured'
+        END
+      END
+    ) AS reason
   FROM weighed
   GROUP BY
     cluster,
@@ -104,7 +113,10 @@ SELECT
   agreed.verdict,
   COALESCE(agreed.exercised, FALSE) AS exercised,
   CASE WHEN NOT agreed.verdict THEN agreed.first_state.`failed_conjunct` END AS failed_conjunct,
-  CASE WHEN agreed.verdict IS NULL THEN 'not_captured' END AS reason,
+  CASE
+    WHEN agreed.verdict IS NULL
+    THEN COALESCE(agreed.reason, lag_reports.sum_unknown, 'not_captured')
+  END AS reason,
   CASE
     WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict, FALSE)
     THEN TO_JSON(

@@ -203,7 +203,29 @@ WITH frame AS (
     lag_report_id,
     COUNT(*) AS states,
     CASE WHEN COUNT(*) = COUNT(c1_1) AND MIN(c1_1) = MAX(c1_1) THEN MIN(c1_1) END AS verdict_1,
-    CASE WHEN COUNT(*) = COUNT(c1_2) AND MIN(c1_2) = MAX(c1_2) THEN MIN(c1_2) END AS verdict_2
+    CASE WHEN COUNT(*) = COUNT(c1_2) AND MIN(c1_2) = MAX(c1_2) THEN MIN(c1_2) END AS verdict_2,
+    MIN(
+      CASE
+        WHEN c1_1 IS NULL
+        THEN CASE
+          WHEN "r.reported" IS NULL
+          OR "r.offsetSum" IS NULL
+          OR "r.loggedStores" IS NULL
+          OR "r.endOffsetSum" IS NULL
+          OR "r.nonLoggedStores" IS NULL
+          THEN 'not_captured'
+        END
+      END
+    ) AS reason_1,
+    MIN(
+      CASE
+        WHEN c1_2 IS NULL
+        THEN CASE
+          WHEN "r.reported" IS NULL OR "r.offsetSum" IS NULL OR "r.loggedStores" IS NULL OR "r.endOffsetSum" IS NULL
+          THEN 'not_captured'
+        END
+      END
+    ) AS reason_2
   FROM judged
   GROUP BY
     cluster,
@@ -225,8 +247,14 @@ FROM (
       cluster,
       lag_report_id AS subject,
       [
-        {'definition': 'proposed_total_lag', 'outcome': agreed.verdict_1, 'reason': CASE WHEN agreed.verdict_1 IS NULL THEN 'not_captured' END},
-        {'definition': 'shipped_total_lag', 'outcome': agreed.verdict_2, 'reason': CASE WHEN agreed.verdict_2 IS NULL THEN 'not_captured' END}
+        {'definition': 'proposed_total_lag', 'outcome': agreed.verdict_1, 'reason': CASE
+          WHEN agreed.verdict_1 IS NULL
+          THEN COALESCE(agreed.reason_1, lag_reports.sum_unknown, 'not_captured')
+        END},
+        {'definition': 'shipped_total_lag', 'outcome': agreed.verdict_2, 'reason': CASE
+          WHEN agreed.verdict_2 IS NULL
+          THEN COALESCE(agreed.reason_2, lag_reports.sum_unknown, 'not_captured')
+        END}
       ] AS rows_
     FROM silver.lag_reports AS lag_reports
     FULL OUTER JOIN agreed

@@ -72,8 +72,22 @@ WITH frame AS (
     {'application_id': application_id, 'log': log, 'failed_conjunct_1': failed_conjunct_1, 'failed_conjunct_2': failed_conjunct_2, 'r.reported': "r.reported", 'r.offsetSum': "r.offsetSum", 'r.loggedStores': "r.loggedStores", 'r.loggedOffsetSum': "r.loggedOffsetSum", 'r.nonLoggedStores': "r.nonLoggedStores"} AS first_state,
     CASE WHEN COALESCE(verdict_1, FALSE) THEN TRUE WHEN COALESCE(NOT verdict_1, FALSE) THEN FALSE END AS verdict_1,
     exercised_1 AS exercised_1,
+    CASE
+      WHEN verdict_1 IS NULL
+      THEN CASE
+        WHEN "r.reported" IS NULL OR "r.offsetSum" IS NULL OR "r.loggedStores" IS NULL
+        THEN 'not_captured'
+      END
+    END AS reason_1,
     CASE WHEN COALESCE(verdict_2, FALSE) THEN TRUE WHEN COALESCE(NOT verdict_2, FALSE) THEN FALSE END AS verdict_2,
-    exercised_2 AS exercised_2
+    exercised_2 AS exercised_2,
+    CASE
+      WHEN verdict_2 IS NULL
+      THEN CASE
+        WHEN "r.reported" IS NULL OR "r.offsetSum" IS NULL OR "r.nonLoggedStores" IS NULL
+        THEN 'not_captured'
+      END
+    END AS reason_2
   FROM weighed
   WHERE
     NOT EXISTS(
@@ -103,13 +117,31 @@ WITH frame AS (
       THEN FALSE
     END AS verdict_1,
     BOOL_AND(exercised_1) AS exercised_1,
+    MIN(
+      CASE
+        WHEN verdict_1 IS NULL
+        THEN CASE
+          WHEN "r.reported" IS NULL OR "r.offsetSum" IS NULL OR "r.loggedStores" IS NULL
+          THEN 'not_captured'
+        END
+      END
+    ) AS reason_1,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_2, FALSE))
       THEN TRUE
       WHEN BOOL_AND(COALESCE(NOT verdict_2, FALSE))
       THEN FALSE
     END AS verdict_2,
-    BOOL_AND(exercised_2) AS exercised_2
+    BOOL_AND(exercised_2) AS exercised_2,
+    MIN(
+      CASE
+        WHEN verdict_2 IS NULL
+        THEN CASE
+          WHEN "r.reported" IS NULL OR "r.offsetSum" IS NULL OR "r.nonLoggedStores" IS NULL
+          THEN 'not_captured'
+        END
+      END
+    ) AS reason_2
   FROM weighed
   WHERE
     EXISTS(
@@ -201,7 +233,10 @@ FROM (
         ) AS TEXT)
       END AS evidence,
       [
-        {'definition': 'reported_sum_is_of_logged_stores', 'verdict': agreed.verdict_1, 'exercised': COALESCE(agreed.exercised_1, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_1 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_1') END, 'reason': CASE WHEN agreed.verdict_1 IS NULL THEN 'not_captured' END, 'observed': CASE
+        {'definition': 'reported_sum_is_of_logged_stores', 'verdict': agreed.verdict_1, 'exercised': COALESCE(agreed.exercised_1, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_1 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_1') END, 'reason': CASE
+          WHEN agreed.verdict_1 IS NULL
+          THEN COALESCE(agreed.reason_1, lag_reports.sum_unknown, 'not_captured')
+        END, 'observed': CASE
           WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_1, FALSE)
           THEN CAST(JSON_OBJECT(
             'r.reported',
@@ -214,7 +249,10 @@ FROM (
             STRUCT_EXTRACT(agreed.first_state, 'r.loggedOffsetSum')
           ) AS TEXT)
         END},
-        {'definition': 'zero_is_the_identity', 'verdict': agreed.verdict_2, 'exercised': COALESCE(agreed.exercised_2, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_2 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_2') END, 'reason': CASE WHEN agreed.verdict_2 IS NULL THEN 'not_captured' END, 'observed': CASE
+        {'definition': 'zero_is_the_identity', 'verdict': agreed.verdict_2, 'exercised': COALESCE(agreed.exercised_2, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_2 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_2') END, 'reason': CASE
+          WHEN agreed.verdict_2 IS NULL
+          THEN COALESCE(agreed.reason_2, lag_reports.sum_unknown, 'not_captured')
+        END, 'observed': CASE
           WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_2, FALSE)
           THEN CAST(JSON_OBJECT(
             'r.reported',
