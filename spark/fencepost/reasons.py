@@ -73,7 +73,9 @@ REASONS = {
     ),
     CLEANED_AWAY: Reason(
         "The log cleaner, retention or DeleteRecords had removed what would tell it before it was captured.",
-        "Audits that come before these (min.compaction.lag.ms, retention.ms), or answers in request logs.",
+        # segments are deleted whole, and a copy without the oldest ones looks the same
+        "The oldest segments, if the copy lacks them; else audits that come before these "
+        "(min.compaction.lag.ms, retention.ms), or answers in request logs.",
     ),
     NOT_CAPTURED: Reason(
         "The records, lines or files that would tell it are not among the evidence.",
