@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import bz2
+import gzip
+import io
 import lzma
+import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -92,6 +95,15 @@ def test_a_new_log_is_compared_with_those_that_begin_alike(
     assert {row["consumed_to"] for row in site.rows(tables.FILES)} == {2 * len(entry)}
 
 
+def _archive(text: bytes) -> bytes:
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w") as archive:
+        member = tarfile.TarInfo("kafka-request.log")
+        member.size = len(text)
+        archive.addfile(member, io.BytesIO(text))
+    return data.getvalue()
+
+
 def test_a_log_that_is_compressed_otherwise_is_named(site: Site) -> None:
     text = b"[2026-11-20 22:02:40,024] DEBUG nothing (kafka.request.logger)\n"
     packed = {
@@ -99,6 +111,8 @@ def test_a_log_that_is_compressed_otherwise_is_named(site: Site) -> None:
         "xz": lzma.compress(text),
         "lz4": pa.Codec("lz4").compress(text, asbytes=True),
         "utf-16": text.decode().encode("utf-16"),
+        "tar": _archive(text),
+        "tgz": gzip.compress(_archive(text)),
     }
     for suffix, data in packed.items():
         (site.folder / f"log.{suffix}").write_bytes(data)

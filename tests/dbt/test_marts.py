@@ -397,6 +397,20 @@ def test_unit_tests_of_the_models(filled: tuple[SparkSession, Settings]) -> None
     assert run_dbt(session, settings, ["test", "--select", "test_type:unit"]).tests == unit_tests > 0
 
 
+def test_no_condition_needs_a_clock_that_is_never_set_back() -> None:
+    """Programs log such times one after the other: an audit would end wherever a clock was corrected."""
+    conditions = {
+        (name, each): condition
+        for name, model in MODELS.items()
+        for test in model.get("data_tests", ())
+        if isinstance(test, dict) and "sound" in test
+        for each, condition in test["sound"].get("arguments", {}).get("conditions", {}).items()
+    }
+    assert conditions
+    ordered = re.compile(r"\b(\w+_at) <=? (\w+_at)\b")
+    assert [place for place, condition in conditions.items() if ordered.search(condition)] == []
+
+
 @pytest.mark.parametrize("filled", [SPARK], indirect=True)
 def test_dbts_pages_have_every_mart_and_column(filled: tuple[SparkSession, Settings], built: object) -> None:
     session, settings = filled

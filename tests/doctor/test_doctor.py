@@ -188,6 +188,19 @@ def test_a_log_in_an_unknown_layout_is_told(config: Path) -> None:
     )
 
 
+def test_a_log_that_cannot_be_read_is_told_as_what_it_is(config: Path) -> None:
+    """It was told to have no line of a request, as if nobody had switched the log on."""
+    log = config.parent / "broker-1" / "kafka-request.log"
+    text = log.read_text(encoding="utf-8")
+    log.write_text(text, encoding="utf-16")
+    assert list(_of_logs(config, 1)) == []
+    (wrong,) = [each for each in evidence_checks(load(config)) if each.mark is Mark.WRONG]
+    assert (wrong.says, "iconv" in (wrong.remedy or "")) == (str(log), True)
+    log.write_text("".join(f'{{"streams": "{line[:50]}"}}\n' for line in text.splitlines()), encoding="utf-8")
+    (wrong,) = _of_logs(config, 1)
+    assert (wrong.mark, "its JSON has no time" in wrong.says) == (Mark.WRONG, True)
+
+
 def test_a_server_log_named_as_others_is_told(config: Path) -> None:
     folder = config.parent / "broker-1"
     client = f'[[clusters.clients]]\nname = "shop"\nlogs = ["{folder}/server.log"]\n'

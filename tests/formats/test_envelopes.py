@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fencepost.capture.plan import REQUEST_LOG, Source
 from fencepost.capture.text import Piece, text_rows
@@ -305,3 +307,35 @@ def test_what_a_producer_says_is_read_in_all_layouts(layout: str) -> None:
     (row,) = parse_client_lines(f"{layout % said}\n".encode()).rows.to_pylist()
     names = ("client_id", "transactional_id", "producer_epoch", "message", "logged_at_ms")
     assert [row[name] for name in names] == ["p", "x", 2, said.partition("] ")[2], 1795212160024]
+
+
+def _in_order(times: Sequence[int]) -> bool:
+    clock = LogClock("UTC")
+    for ms in times:
+        clock.note(ms)
+    return clock.is_in_order
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 900)), max_size=60),
+    st.integers(0, 60),
+    st.integers(0, 7_200_000),
+)
+def test_late_lines_and_clocks_that_are_set_are_in_order(
+    steps: list[tuple[int, int]], at: int, back: int
+) -> None:
+    """Many threads write within one millisecond, some lines are late, and the clock is set once."""
+    times, now = [], 1795212160000
+    for number, (step, late) in enumerate(steps):
+        now += step * 1000 - (back if number == at else 0)
+        times.append(now - late * (number % 7 == 0))
+    assert _in_order([each for ms in times for each in (ms, ms + 1, ms, ms + 1)])
+
+
+def test_what_is_sorted_otherwise_is_in_no_order() -> None:
+    times = [1795212160000 + 700 * number for number in range(40)]
+    assert _in_order(times)
+    assert not _in_order(times[::-1])
+    assert not _in_order([each for pair in zip(times[20:], times[:20], strict=True) for each in pair])
+    # files that were put together in another order: replays take this for a clock that was set back
+    assert _in_order([*times[20:], *times[:20]])

@@ -37,7 +37,15 @@ class Runs:
         self.verdicts: list[dict[str, Any]] = []
         self._number = 0
 
-    def found(self, invariant: str, at: dt.datetime, *, still: bool = False, **evidence: object) -> None:
+    def found(
+        self,
+        invariant: str,
+        at: dt.datetime,
+        *,
+        still: bool = False,
+        to: dt.datetime | None = None,
+        **evidence: object,
+    ) -> None:
         """A verdict that the next run finds; ``group_id`` or the partition is its scope."""
         marked = definition(invariant)
         assert marked is not None
@@ -54,7 +62,7 @@ class Runs:
                 "from_position": len(self.verdicts),
                 "to_position": None if still else len(self.verdicts) + 1,
                 "from_time": at,
-                "to_time": None if still else at,
+                "to_time": None if still else to or at,
                 "verdict": "violated",
                 "evidence": json.dumps(evidence),
             }
@@ -129,6 +137,20 @@ def test_a_zombie_is_told_once_in_three_days_of_hourly_runs(runs: Runs) -> None:
     assert states == ["new", *["ongoing"] * 24, *["over"] * 4]
     # a note when it was told, and one when it was over
     assert lake.count(runs.catalog, INCIDENT_NOTES) == 2
+
+
+def test_two_clocks_that_dated_one_verdict_end_no_run(runs: Runs) -> None:
+    """A client's clock is ahead of its broker's: what it began seems to have ended before."""
+    runs.found(ZOMBIE, BEGIN + HOUR, to=BEGIN, **commit())
+    _, (incident,) = runs.run(BEGIN + 2 * HOUR)
+    seen = [incident[name] for name in ("first_seen", "last_seen")]
+    assert seen == [BEGIN.replace(tzinfo=None), (BEGIN + HOUR).replace(tzinfo=None)]
+
+
+def test_an_open_verdict_ahead_of_all_logs_ends_no_run(runs: Runs) -> None:
+    runs.found(ZOMBIE, BEGIN + HOUR, still=True, **commit())
+    _, (incident,) = runs.run(BEGIN)
+    assert incident["first_seen"] == incident["last_seen"] == (BEGIN + HOUR).replace(tzinfo=None)
 
 
 def test_a_recipient_hears_of_it_twice_in_three_days_of_hourly_runs(runs: Runs, tmp_path: Path) -> None:

@@ -36,11 +36,12 @@ select
     cast(sum(runs.abandoned) as bigint) as abandoned,
     max_by(runs.protocol, runs.from_position) as protocol,
     cast(max_by(runs.members, runs.from_position) as bigint) as members,
-    min(coalesce(runs.prepared_at, runs.stabilized_at)) as began_at,
+    -- a clock may have been set back in between
+    min(least(coalesce(runs.prepared_at, runs.stabilized_at), runs.stabilized_at)) as began_at,
     max(runs.stabilized_at) as ended_at,
     cast(
         unix_millis(max(runs.stabilized_at))
-        - unix_millis(min(coalesce(runs.prepared_at, runs.stabilized_at))) as bigint
+        - unix_millis(min(least(coalesce(runs.prepared_at, runs.stabilized_at), runs.stabilized_at))) as bigint
     ) as lasted_ms,
     max_by(runs.reason, runs.from_position) filter (where runs.reason is not null) as last_reason,
     max_by(runs.waited_for, runs.from_position)

@@ -50,8 +50,9 @@ found as (
         {{ same('topic') }} as topic,
         case when min(topic) = max(topic) then {{ same('partition') }} end as partition,
         count(*) as verdicts,
-        min(from_time) as first_seen,
-        max(coalesce(to_time, from_time)) as last_seen,
+        -- two clocks may have dated a verdict's begin and its end
+        min(least(from_time, coalesce(to_time, from_time))) as first_seen,
+        max(greatest(from_time, coalesce(to_time, from_time))) as last_seen,
         bool_or(is_open) as is_open,
         -- of what closes the gate nothing may be left, and without that nothing at all
         count_if(waived_until is null and (grade = 1 or not any_critical)) = 0 as is_waived,
@@ -143,7 +144,7 @@ known as (
         -- what a window leaves out was seen all the same
         least(found.first_seen, noted.first_seen) as first_seen,
         case
-            when found.is_open then windows.newest
+            when found.is_open then greatest(windows.newest, found.first_seen)
             else coalesce(found.last_seen, noted.last_seen)
         end as last_seen,
         coalesce(found.is_open, false) as is_open,

@@ -10,6 +10,8 @@ from typing import BinaryIO, cast
 
 import zstandard
 
+from fencepost.capture.files import opened
+
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _MAGIC = max(len(_GZIP), len(_ZSTD))
 # the most that is lost of damaged data
@@ -17,6 +19,19 @@ _PACKED = 16 << 10
 # one byte of a block may stand for 128 KiB
 _PACKED_BY_ZSTD = 512
 ENDS_EARLY = "it ends before its end marker"
+_OTHERWISE = "the file is compressed by {}, which is not read: unpack it, or use gzip or zstd"
+_UTF_16 = "the file is in UTF-16, which is not read: write it again in UTF-8 (iconv -f UTF-16 -t UTF-8)"
+_NOT_READ = {
+    b"BZh": _OTHERWISE.format("bzip2"),
+    b"\xfd7zXZ": _OTHERWISE.format("xz"),
+    b"\x04\x22\x4d\x18": _OTHERWISE.format("lz4"),
+    b"PK\x03\x04": _OTHERWISE.format("zip"),
+    b"\xff\xfe": _UTF_16,
+    b"\xfe\xff": _UTF_16,
+}
+"""How files begin that no log can be read from, and what to do."""
+_TAR, _IS_TAR, _HEADER = slice(257, 262), b"ustar", 512
+_IN_TAR = "the file is an archive of files (tar), which is not read: unpack it, and name the files in it"
 
 
 class DamagedError(Exception):
@@ -26,6 +41,22 @@ class DamagedError(Exception):
 def is_compressed(file: BinaryIO) -> bool:
     """Whether a file is packed by gzip or zstd, whatever its name. Leaves its position at the beginning."""
     return _magic(file).startswith((_GZIP, _ZSTD))
+
+
+def why_not_read(path: str) -> str | None:
+    """Why a log cannot be read, by its first bytes, and what to do: it is compressed otherwise than by gzip
+    and zstd, an archive, or no UTF-8. None also if it cannot be opened.
+    """
+    try:
+        with opened(path) as file:
+            begin = file.read(_HEADER)
+            if is_compressed(file):
+                begin = head(file, _PACKED, _HEADER)
+    except (OSError, DamagedError):
+        return None
+    if begin[_TAR] == _IS_TAR:
+        return _IN_TAR
+    return next((detail for magic, detail in _NOT_READ.items() if begin.startswith(magic)), None)
 
 
 def unpacked(file: BinaryIO, size: int) -> Iterator[bytes]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import BinaryIO
 
 SEGMENT = "segment"
 PRODUCER_SNAPSHOT = "producer_snapshot"
@@ -182,27 +181,6 @@ def named_on(host: str | None, path: str) -> str:
 def is_text(kind: str) -> bool:
     """Whether the files of a kind are logs in text."""
     return kind.endswith("_log")
-
-
-_PACKED = "the file is compressed by {}, which is not read: unpack it, or use gzip or zstd"
-_UTF_16 = "the file is in UTF-16, which is not read: write it again in UTF-8 (iconv -f UTF-16 -t UTF-8)"
-_NOT_READ = {
-    b"BZh": _PACKED.format("bzip2"),
-    b"\xfd7zXZ": _PACKED.format("xz"),
-    b"\x04\x22\x4d\x18": _PACKED.format("lz4"),
-    b"PK\x03\x04": _PACKED.format("zip"),
-    b"\xff\xfe": _UTF_16,
-    b"\xfe\xff": _UTF_16,
-}
-"""How files begin that no log can be read from, and what to do."""
-
-
-def not_read(file: BinaryIO) -> str | None:
-    """Why a log cannot be read, by its first bytes, and what to do: it is compressed otherwise than by gzip
-    and zstd, or no UTF-8.
-    """
-    head = file.read(8)
-    return next((detail for begin, detail in _NOT_READ.items() if head.startswith(begin)), None)
 
 
 def bundles(groups: Iterable[Sequence[Source]], size: int = 32 << 20) -> Iterator[list[Source]]:

@@ -28,13 +28,14 @@ from fencepost.capture.checkpoints import (
 from fencepost.capture.collectors import collector
 from fencepost.capture.copies import copies
 from fencepost.capture.cuts import cut
-from fencepost.capture.files import modified, opened
+from fencepost.capture.files import modified
 from fencepost.capture.identities import check_identities
 from fencepost.capture.kinds import Kind
 from fencepost.capture.log_dirs import base_offset, has_no_replicas, with_known_topic_ids
 from fencepost.capture.log_ends import note_log_ends
 from fencepost.capture.missing_segments import missing_segments
 from fencepost.capture.notes import Notes
+from fencepost.capture.packed import why_not_read
 from fencepost.capture.plan import (
     REQUEST_LOG,
     SEGMENT,
@@ -44,9 +45,6 @@ from fencepost.capture.plan import (
     Source,
     bundles,
     is_text,
-)
-from fencepost.capture.plan import (
-    not_read as why_not_read,
 )
 from fencepost.capture.progress import Progress, planned
 from fencepost.capture.rows import OUTCOME, Rows, not_read, unnamed, unreadable
@@ -186,7 +184,7 @@ def make_plan(settings: Settings, progress: Progress) -> Plan:
             if fault := unnamed(source):
                 plan.faults.append(fault)
                 del by_origin[source.origin]
-            elif detail := _not_read(source):
+            elif is_text(source.kind) and (detail := why_not_read(source.file)):
                 plan.faults.append(not_read(source, detail))
                 del by_origin[source.origin]
         plan.copies |= {source.origin for source in copies(by_origin.values())}
@@ -223,17 +221,6 @@ def _age(source: Source) -> tuple[float, str]:
         return modified(source.file), source.file
     except OSError:
         return 0.0, source.file
-
-
-def _not_read(source: Source) -> str | None:
-    """Why a log in text is not read, by its first bytes; None also if the file cannot be opened."""
-    if not is_text(source.kind):
-        return None
-    try:
-        with opened(source.file) as file:
-            return why_not_read(file)
-    except OSError:
-        return None
 
 
 def _of_kinds(plan: Plan) -> Iterator[tuple[Kind, list[Source]]]:

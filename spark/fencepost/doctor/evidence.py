@@ -9,7 +9,8 @@ from types import MappingProxyType
 from fencepost.capture import readers
 from fencepost.capture.files import is_readable
 from fencepost.capture.identities import check_identities
-from fencepost.capture.plan import READ_WHOLE, REQUEST_LOG, SEGMENT, Fault, Source
+from fencepost.capture.packed import why_not_read
+from fencepost.capture.plan import READ_WHOLE, REQUEST_LOG, SEGMENT, Fault, Source, is_text
 from fencepost.doctor.checks import Check, Mark
 from fencepost.doctor.collected import Collected, Places
 from fencepost.settings import Broker, Cluster, Settings, SettingsError
@@ -164,10 +165,16 @@ def _wrong(of: str, faults: Iterable[Fault]) -> Iterator[Check]:
         yield Check(of, Mark.WRONG, _some(files), detail)
 
 
-def _unreadable(of: str, sources: Iterable[Source]) -> Iterator[Check]:
+def _unreadable(of: str, sources: Sequence[Source]) -> Iterator[Check]:
     files = sorted({source.file for source in sources if not is_readable(source.file)})
     if files:
         yield Check(of, Mark.WRONG, _some(files), "this user may not read it: check its permissions")
+    not_read: defaultdict[str, list[str]] = defaultdict(list)
+    for file in sorted({source.file for source in sources if is_text(source.kind)} - set(files)):
+        if detail := why_not_read(file):
+            not_read[detail].append(file)
+    for detail, some in not_read.items():
+        yield Check(of, Mark.WRONG, _some(some), detail)
 
 
 def _some(found: Iterable[str]) -> str:

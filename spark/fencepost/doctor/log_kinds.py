@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 
 from fencepost.capture.files import is_readable, modified, opened, size
-from fencepost.capture.packed import is_compressed
+from fencepost.capture.packed import is_compressed, why_not_read
 from fencepost.capture.text import matching
 from fencepost.doctor.checks import Check, Mark
 from fencepost.doctor.evidence import heading
@@ -59,7 +59,9 @@ def log_kind_checks(settings: Settings) -> Iterator[Check]:
 
 def newest(files: Iterable[str]) -> str | None:
     """The newest plain file: what is rolled and compressed has an end that is read in no short time."""
-    readable = [file for file in set(files) if is_readable(file) and not _is_packed(file)]
+    readable = [
+        file for file in set(files) if is_readable(file) and not _is_packed(file) and not why_not_read(file)
+    ]
     return max(readable, key=lambda file: (modified(file), file), default=None)
 
 
@@ -72,7 +74,7 @@ def _other(of: str, patterns: Iterable[str], key: str, wanted: str) -> Iterator[
     for pattern in patterns:
         file = newest(each for each in matching(pattern) if is_readable(each) and size(each))
         kinds = kinds_of_file(file) if file else set()
-        if file and not kinds and _is_in_unknown_layout(file):
+        if file and not kinds and is_in_unknown_layout(file):
             says = f"{file}, which {key} names: no line begins with a time in a known layout"
             yield Check(of, Mark.WRONG, says, "docs/operating.md, Layouts, says what is read")
         elif file and kinds and wanted not in kinds:
@@ -80,7 +82,7 @@ def _other(of: str, patterns: Iterable[str], key: str, wanted: str) -> Iterator[
             yield Check(of, Mark.WRONG, says, _remedy(key, wanted, kinds))
 
 
-def _is_in_unknown_layout(file: str) -> bool:
+def is_in_unknown_layout(file: str) -> bool:
     """Whether there are lines, and none of them begins an entry."""
     lines = [line for end in _ends(file) for line in end.splitlines() if line.strip()]
     return bool(lines) and not any(map(begins_entry, lines))

@@ -11,7 +11,7 @@ from fencepost.capture.files import modified, opened, size
 from fencepost.capture.text import matching
 from fencepost.doctor.checks import Check, Mark
 from fencepost.doctor.evidence import heading
-from fencepost.doctor.log_kinds import REQUESTS, kinds_of_file, newest
+from fencepost.doctor.log_kinds import REQUESTS, is_in_unknown_layout, kinds_of_file, newest
 from fencepost.formats.clock import LogClock
 from fencepost.formats.request_layouts import moment, placed
 from fencepost.formats.request_log import api_name, follower
@@ -31,12 +31,13 @@ _SWITCH_ON = "switch on DEBUG on kafka.request.logger, or correct request_logs"
 
 class _Tail(NamedTuple):
     """The last requests of a file: their APIs, when the newest was logged, and the ids of the brokers that
-    fetched as followers.
+    fetched as followers; ``fault``: why a line cannot be read.
     """
 
     apis: Counter[str]
     newest: datetime | None
     followers: set[int | None]
+    fault: str | None
 
 
 def request_log_checks(settings: Settings, now: datetime) -> Iterator[Check]:
@@ -44,13 +45,24 @@ def request_log_checks(settings: Settings, now: datetime) -> Iterator[Check]:
     for cluster in settings.clusters:
         for broker in cluster.brokers:
             file = newest(file for pattern in broker.request_logs for file in matching(pattern))
-            # which other log a file is, is a check of its own
-            if file and (not (kinds := kinds_of_file(file)) or REQUESTS in kinds):
+            if file and _may_be_one(file):
                 yield from _of_log(heading(cluster, broker), broker, file, now)
+
+
+def _may_be_one(file: str) -> bool:
+    """Whether nothing tells that a file is no request log. Which other log it is, and that no line of it can
+    be read, are checks of their own.
+    """
+    kinds = kinds_of_file(file)
+    return REQUESTS in kinds or not (kinds or is_in_unknown_layout(file))
 
 
 def _of_log(of: str, broker: Broker, file: str, now: datetime) -> Iterator[Check]:
     tail = _read(file, broker.timezone)
+    if tail.newest is None and tail.fault is not None:
+        says = f"{file}: of the requests in its end none can be read: {tail.fault}"
+        yield Check(of, Mark.WRONG, says, "docs/operating.md, Layouts, says what is read")
+        return
     if tail.newest is None:
         yield Check(of, Mark.WRONG, f"{file}: its end has no line of a request", _SWITCH_ON)
         return
@@ -91,7 +103,7 @@ def _read(file: str, zone: str) -> _Tail:
         lines = log.read(_TAIL_BYTES).split(b"\n")[0 if whole else 1 :]
     apis: Counter[str] = Counter()
     followers: set[int | None] = set()
-    clock, newest_ms = LogClock(zone), None
+    clock, newest_ms, fault = LogClock(zone), None, None
     for line in lines:
         try:
             found = placed(line)
@@ -100,7 +112,7 @@ def _read(file: str, zone: str) -> _Tail:
                 apis[api_name(found.text, found.start) or "unknown"] += 1
                 followers.add(follower(found.text, found.start))
                 newest_ms = ms if newest_ms is None else max(newest_ms, ms)
-        except ValueError:
-            continue
+        except ValueError as error:
+            fault = str(error)
     newest = None if newest_ms is None else datetime.fromtimestamp(newest_ms / 1000, UTC)
-    return _Tail(apis, newest, followers)
+    return _Tail(apis, newest, followers, fault)
