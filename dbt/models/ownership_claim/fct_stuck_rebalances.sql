@@ -41,7 +41,9 @@ select
     max(runs.stabilized_at) as ended_at,
     cast(
         unix_millis(max(runs.stabilized_at))
-        - unix_millis(min(least(coalesce(runs.prepared_at, runs.stabilized_at), runs.stabilized_at))) as bigint
+        - unix_millis(
+            min(least(coalesce(runs.prepared_at, runs.stabilized_at), runs.stabilized_at))
+        ) as bigint
     ) as lasted_ms,
     max_by(runs.reason, runs.from_position) filter (where runs.reason is not null) as last_reason,
     max_by(runs.waited_for, runs.from_position)
