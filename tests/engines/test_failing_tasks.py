@@ -10,6 +10,7 @@ import threading
 import time
 from base64 import b64encode
 from collections.abc import Callable, Iterator
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +137,26 @@ def test_ctrl_c_and_errors_end_the_tasks_that_run(processes: Processes, tmp_path
     presser.join()
     assert time.monotonic() - begun < 30
     assert not [file.name for file in tmp_path.iterdir() if Path(f"/proc/{file.name}").exists()]
+
+
+def test_ctrl_c_at_the_start_of_a_process_leaves_none_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would end with a traceback when it finds that the driver is gone."""
+    started: list[BaseProcess] = []
+    start = BaseProcess.start
+
+    def start_and_press(process: BaseProcess) -> None:
+        start(process)
+        started.append(process)
+        if len(started) == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(BaseProcess, "start", start_and_press)
+    backend = Processes(2)
+    with pytest.raises(KeyboardInterrupt):
+        backend.run("try", [1, 2, 3], str)
+    assert started
+    assert not any(each.is_alive() for each in started)
+    backend.stop()
 
 
 def test_what_spark_says_of_a_lost_task_is_one_sentence(backend_for: Callable[[str], Backend]) -> None:

@@ -11,8 +11,8 @@ import shutil
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
@@ -137,12 +137,12 @@ class Processes:
 
     def _find(self, found: dict[int, R], work: bytes, items: Sequence[T]) -> None:
         """Find the results that are not found yet. After an error no task runs any more."""
+        missing = {number: item for number, item in enumerate(items) if number not in found}
         try:
-            waiting = {
-                self._pool.submit(_call, self._key, work, item): number
-                for number, item in enumerate(items)
-                if number not in found
-            }
+            # Ctrl-C stops this thread alone: it would leave behind a process that the pool has started, and
+            # has not noted yet
+            with ThreadPoolExecutor(1) as submitting:
+                waiting = submitting.submit(self._submit, work, missing).result()
             for each in as_completed(waiting):
                 found[waiting[each]] = each.result()
         except CarriedError as error:
@@ -151,6 +151,9 @@ class Processes:
         except BaseException:
             self._end_processes()
             raise
+
+    def _submit(self, work: bytes, items: Mapping[int, Any]) -> dict[Future[Any], int]:
+        return {self._pool.submit(_call, self._key, work, item): number for number, item in items.items()}
 
     def _end_processes(self) -> None:
         if "_pool" in self.__dict__:
