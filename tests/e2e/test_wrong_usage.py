@@ -16,6 +16,8 @@ from fencepost import cli
 
 COMMITS, TRANSACTIONS = "troubled-4.2.1", "markers-4.3.1"
 """Captures of commits, whose request log has New York's time, and of transactions, whose has UTC."""
+COPIES = ("unheard", "empty-log", "other-log")
+"""Copies of the latter: two clusters have no directory in common."""
 
 CLUSTERS = """
 [[clusters]]
@@ -38,21 +40,21 @@ timezone = "Europe/Berlin"
 name = "no request log"
 [[clusters.brokers]]
 id = 1
-log_dirs = ["markers-4.3.1/broker-1/log_dir"]
+log_dirs = ["unheard/broker-1/log_dir"]
 
 [[clusters]]
 name = "an empty request log"
 [[clusters.brokers]]
 id = 1
-log_dirs = ["markers-4.3.1/broker-1/log_dir"]
+log_dirs = ["empty-log/broker-1/log_dir"]
 request_logs = ["empty/kafka-request.log"]
 
 [[clusters]]
 name = "another log"
 [[clusters.brokers]]
 id = 1
-log_dirs = ["markers-4.3.1/broker-1/log_dir"]
-request_logs = ["markers-4.3.1/broker-1/server.log"]
+log_dirs = ["other-log/broker-1/log_dir"]
+request_logs = ["other-log/broker-1/server.log"]
 
 [[clusters]]
 name = "no such directory"
@@ -86,10 +88,13 @@ class Said:
 
 @pytest.fixture(scope="module")
 def folder(captures: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two captures, whose files no configuration below names by mistake, and a folder with an empty log."""
+    """Two captures, one of them four times, whose files no configuration below names by mistake, and a folder
+    with an empty log.
+    """
     folder = tmp_path_factory.mktemp("mistakes")
-    for name in (COMMITS, TRANSACTIONS):
-        shutil.copytree(captures / name, folder / name)
+    shutil.copytree(captures / COMMITS, folder / COMMITS)
+    for name in (TRANSACTIONS, *COPIES):
+        shutil.copytree(captures / TRANSACTIONS, folder / name)
     (folder / "empty").mkdir()
     (folder / "empty" / "kafka-request.log").touch()
     return folder
