@@ -78,8 +78,8 @@ AbortedTransactionsAreIndexed == \A x \in partitionTransactions : ~x.open /\ x.a
 \*
 \* Where it does not hold: a producer idle for longer than producer.id.expiration.ms is not due, nor is one whose batches a
 \* follower has never seen. An absent one is due if another producer is there that wrote before it and was idle for as long.
-\* Where the metadata log has that configuration (`kafka-configs.sh --alter --entity-type brokers`), it tells which have expired.
-\* A server.properties may have any value (24 h by default): then one that is absent without such a witness, or after a
+\* Where the metadata log (`kafka-configs.sh --alter --entity-type brokers`) or the broker's server.log has that configuration, it
+\* tells which have expired. Where neither has it (24 h by default), one that is absent without such a witness, or after a
 \* day, is unknown. Snapshots are written when a segment is rolled and at a clean shutdown: between two of them nothing is judged.
 \* A broker that reads a compacted log again after a crash makes an entry without an epoch (-1) of a marker that the log
 \* cleaner has emptied: so it forgets a producer of which only such markers are left, until it writes again.
