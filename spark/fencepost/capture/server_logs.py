@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 from fencepost.capture.kinds import Kind
 from fencepost.capture.log_messages import LogMessages
@@ -44,11 +45,8 @@ def find_server_logs(cluster: Cluster) -> tuple[list[Source], list[Fault]]:
 
 def _find_settings(cluster: Cluster) -> tuple[list[Source], list[Fault]]:
     """The same files. What is wrong with their patterns is said once, of ``SERVER_LOG``."""
-    return [
-        Source(cluster.name, broker.id, SETTINGS_LOG, file, timezone=broker.timezone)
-        for broker in cluster.brokers
-        for file in files(broker.server_logs, _MISSING)[0]
-    ], []
+    sources, _ = find_server_logs(cluster)
+    return [replace(each, kind=SETTINGS_LOG) for each in sources], []
 
 
 def _settings(_: str, fields: Mapping[str, str | None]) -> Mapping[str, str | None] | None:

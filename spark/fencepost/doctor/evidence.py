@@ -11,6 +11,7 @@ from fencepost.capture.files import is_readable
 from fencepost.capture.identities import check_identities
 from fencepost.capture.packed import why_not_read
 from fencepost.capture.plan import READ_WHOLE, REQUEST_LOG, SEGMENT, Fault, Source, is_text
+from fencepost.capture.server_logs import SERVER_LOG
 from fencepost.doctor.checks import Check, Mark
 from fencepost.doctor.collected import Collected, Places
 from fencepost.settings import Broker, Cluster, Settings, SettingsError
@@ -125,7 +126,7 @@ def _of_broker(
         remedy = "set the logger kafka.request.logger to DEBUG, and write the path of its file"
         says = "no request_logs: what clients asked this broker, and whom it refused, is not known"
         yield Check(of, Mark.WRONG, says, remedy)
-    if not broker.server_logs and "server_log" not in lake.logs:
+    if not broker.server_logs and SERVER_LOG not in lake.logs:
         says = (
             "no server_logs: why groups rebalanced, what removed members and offsets, and how the broker is "
             "configured may stay unknown"
