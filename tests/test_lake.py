@@ -302,9 +302,10 @@ def test_missing_jars_and_java_are_named(
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(jars.SessionError, match=r"No java in JAVA_HOME .*Java 17"):
         jars.java_version()
-    old = tmp_path / "bin" / "java"
-    old.parent.mkdir()
-    old.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2\n")
-    old.chmod(0o755)
-    with pytest.raises(jars.SessionError, match=r"is Java 11\. Spark needs Java 17"):
-        jars.java_version()
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    for version, found in (("11.0.2", "Java 11"), ("25.0.3", "Java 25"), ("next", "of an unknown version")):
+        java.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\"' >&2\n")
+        java.chmod(0o755)
+        with pytest.raises(jars.SessionError, match=rf"is {found}\. Spark needs Java 17 to 21\."):
+            jars.java_version()

@@ -15,6 +15,12 @@ from fencepost.settings import Settings
 
 JARS_ENV = "FENCEPOST_JARS"
 
+_RELEASES = range(17, 22)
+"""Of Java, on which Spark runs. Its Hadoop asks for the user by Subject.getSubject, which fails since Java 23
+(JEP 486): Iceberg then tries for hours to read a table, without an error. May go with Hadoop 3.4.3.
+"""
+_NEEDED = f"Spark needs Java {_RELEASES[0]} to {_RELEASES[-1]}."
+
 
 class SessionError(Exception):
     """Spark cannot be started here; the message says what is missing and how to get it."""
@@ -59,19 +65,17 @@ def _jars_of(name: str, folders: Sequence[Path]) -> list[Path]:
 
 @cache
 def java_version() -> tuple[str, int]:
-    """The ``java`` of JAVA_HOME or on PATH, and its release. Raises SessionError if it is missing or too old
-    for Spark.
+    """The ``java`` of JAVA_HOME or on PATH, and its release. Raises SessionError if it is missing, or too old
+    or too new for Spark.
     """
     home = os.environ.get("JAVA_HOME")
     java = shutil.which(str(Path(home) / "bin" / "java") if home else "java")
     if java is None:
         where = f"in JAVA_HOME ({home})" if home else "on PATH"
-        raise SessionError(f"No java {where}. Spark needs Java 17 or newer: install it (`make setup` does).")
+        raise SessionError(f"No java {where}. {_NEEDED} Install one (`make setup` does).")
     printed = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
     version = re.search(r'version "(\d+)', printed)
-    if version is None or int(version[1]) < 17:
-        found = version[1] if version else "an unknown version"
-        raise SessionError(
-            f"{java} is Java {found}. Spark needs Java 17 or newer: install it or set JAVA_HOME."
-        )
+    if version is None or int(version[1]) not in _RELEASES:
+        found = f"Java {version[1]}" if version else "of an unknown version"
+        raise SessionError(f"{java} is {found}. {_NEEDED} Install one of them, and set JAVA_HOME to it.")
     return java, int(version[1])
