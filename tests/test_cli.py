@@ -118,7 +118,7 @@ def test_nothing_is_created_by_looking(run_light: RunLight, tmp_path: Path) -> N
     )
     for done in run_light(*commands, lake=lake):
         assert done.returncode == 2
-        assert "no audit yet. Run: fencepost audit" in done.stderr
+        assert "no audit has ended yet. Run: fencepost audit" in done.stderr
     assert not lake.exists()
 
 

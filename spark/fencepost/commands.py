@@ -388,7 +388,7 @@ def _require_catalog(settings: Settings) -> None:
 
 def _no_audit(settings: Settings) -> UsageError:
     where = settings.lake.warehouse or settings.lake.catalog
-    return UsageError(f"{where}: no audit yet. Run: {_to_audit(settings)}")
+    return UsageError(f"{where}: no audit has ended yet. Run: {_to_audit(settings)}")
 
 
 def _to_audit(settings: Settings) -> str:
