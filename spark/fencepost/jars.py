@@ -31,6 +31,21 @@ def prepared(jars: list[Path], name: str) -> Path:
     return jars[0].with_name(name)
 
 
+def found_prepared(settings: Settings, name: str) -> Path | None:
+    """What setting up has made, if it has, and if there are jars: only Spark needs them."""
+    try:
+        file = prepared(spark_jars(settings), name)
+    except SessionError:
+        return None
+    return file if file.is_file() else None
+
+
+def require_spark(settings: Settings) -> None:
+    """Raise SessionError if Java or the jars are missing."""
+    java_version()
+    spark_jars(settings)
+
+
 def spark_jars(settings: Settings) -> list[Path]:
     """The jars Spark needs, from ``FENCEPOST_JARS`` or a folder ``.jars`` nearby: those of every lake, then
     those of this lake's store. Raises SessionError.

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Self
 from pyiceberg.catalog import Catalog
 
 from fencepost import alerts, engines, extras
-from fencepost.jars import spark_jars
+from fencepost.jars import require_spark
 from fencepost.lock import identity, locked
 from fencepost.opening import ensure
 from fencepost.settings import Settings, SettingsError, load
@@ -181,9 +181,10 @@ def audit(run: Run) -> GateResult:
 
     Waits while another run writes to the lake. Raises what the steps raise, and LockError.
     """
-    # the marts need them, after minutes on much evidence
+    # the marts need it, after minutes on much evidence
     extras.require_for_audit()
-    spark_jars(run.settings)
+    if engines.needs_spark(run.settings):
+        require_spark(run.settings)
     from fencepost.gate import GateFailed, run_gate
 
     with locked(run.settings):

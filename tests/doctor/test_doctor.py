@@ -19,6 +19,8 @@ from fencepost.doctor import (
     machine_checks,
     request_log_checks,
 )
+from fencepost.jars import JARS_ENV, SessionError
+from fencepost.pipeline import Run, audit
 from fencepost.settings import load
 
 NEWEST = datetime(2026, 11, 25, 22, 16, 27, tzinfo=UTC)
@@ -122,6 +124,24 @@ def test_alerts_and_metrics_that_cannot_leave_are_told(config: Path, monkeypatch
     variable, folder = (each for each in machine_checks(load(config)) if each.says.startswith(begins))
     assert variable.says == "this environment has no NOT_SET, which the address of the alerts to b needs"
     assert (variable.mark, folder.mark) == (Mark.NOTE, Mark.WRONG)
+
+
+@pytest.mark.parametrize(
+    ("engine", "mark"),
+    [("", Mark.NOTE), ('[engine]\nrun_on = "spark"\n', Mark.WRONG),
+     ('[spark]\n"spark.master" = "spark://there:7077"\n', Mark.WRONG)],
+)  # fmt: skip
+def test_missing_jars_stop_only_a_run_on_spark(
+    config: Path, monkeypatch: pytest.MonkeyPatch, engine: str, mark: Mark
+) -> None:
+    config.write_text(f"{config.read_text()}\n{engine}")
+    settings = load(config)
+    monkeypatch.setenv(JARS_ENV, str(config.parent))
+    (jars,) = (each for each in machine_checks(settings) if each.says.startswith("No jars of Iceberg"))
+    assert jars.mark == mark
+    if mark is Mark.WRONG:
+        with Run(settings) as run, pytest.raises(SessionError, match="No jars of Iceberg"):
+            audit(run)
 
 
 def test_names_from_outside_do_not_reach_the_terminal_raw() -> None:

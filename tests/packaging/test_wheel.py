@@ -72,7 +72,9 @@ def test_a_collector_needs_no_extra_and_others_say_what_they_need(
 def test_an_audit_runs_where_no_checkout_is(environment: Environment, folder: Path) -> None:
     of_audit = environment("spark")
     _run(of_audit, folder, "init", "broker-1", "--name", CAPTURE, "--out", "a.toml")
-    audit = _run(of_audit, folder, "audit", "--config", "a.toml", code=1)
+    # in this process it needs neither Java nor jars
+    without = {"FENCEPOST_JARS": str(folder), "JAVA_HOME": str(folder)}
+    audit = _run(of_audit, folder, "audit", "--config", "a.toml", code=1, **without)
     assert "FAILED: no_commit_for_anothers_partition" in audit.stdout, audit
     assert "7 incidents" in _run(of_audit, folder, "report", "--config", "a.toml").stdout
     violated = "invariant = 'no_zombie_accepted' AND verdict = 'violated'"
@@ -121,12 +123,16 @@ def test_the_version_is_the_newest_of_the_changelog_and_that_of_the_images() -> 
     assert set(re.findall(r"image: fencepost-\w+:(\S+)", manifests)) == {version}
 
 
-def _run(environment: Path, folder: Path, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-    """Run the command of an environment in a folder, without what would find the checkout."""
+def _run(
+    environment: Path, folder: Path, *arguments: str, code: int = 0, **more: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the command of an environment in a folder, without what would find the checkout; ``more``:
+    variables of its environment.
+    """
     variables = {
         key: value for key, value in os.environ.items() if key not in {"PYTHONPATH", "FENCEPOST_HOME"}
     }
-    variables.setdefault("FENCEPOST_JARS", str(ROOT / ".jars"))
+    variables = {"FENCEPOST_JARS": str(ROOT / ".jars"), **variables, **more}
     command = [str(environment / "bin" / "fencepost"), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=variables)
     assert done.returncode == code, done.stdout + done.stderr

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator
 
 from fencepost.doctor.checks import OF_MACHINE, Check, Mark
+from fencepost.engines import needs_spark
 from fencepost.environment import missing
 from fencepost.extras import MissingExtraError, require_for_audit
 from fencepost.jars import SessionError, java_version, spark_jars
@@ -28,15 +29,16 @@ def machine_checks(settings: Settings) -> Iterator[Check]:
 
 
 def _spark(settings: Settings) -> Iterator[Check]:
+    missing_mark = Mark.WRONG if needs_spark(settings) else Mark.NOTE
     try:
         java, version = java_version()
         yield Check(OF_MACHINE, Mark.GOOD, f"Java {version} ({java})")
     except SessionError as error:
-        yield Check(OF_MACHINE, Mark.WRONG if settings.run_on == "spark" else Mark.NOTE, str(error), _FOR)
+        yield Check(OF_MACHINE, missing_mark, str(error), _FOR)
     try:
         yield Check(OF_MACHINE, Mark.GOOD, f"{len(spark_jars(settings))} jars for Spark")
     except SessionError as error:
-        yield Check(OF_MACHINE, Mark.NOTE, str(error), _FOR)
+        yield Check(OF_MACHINE, missing_mark, str(error), _FOR)
 
 
 def _lake(settings: Settings) -> Iterator[Check]:

@@ -153,6 +153,11 @@ def choose(settings: Settings, size: int, limit: int, unit: str) -> Choice:
     return Choice("processes", f"{size:,} {unit} are more than {limit:,}")
 
 
+def needs_spark(settings: Settings) -> bool:
+    """Whether even the smallest work is done on Spark."""
+    return choose(settings, 0, 0, "").run_on == "spark"
+
+
 def available_cores() -> int:
     """How many cores this process may use."""
     return len(os.sched_getaffinity(0))

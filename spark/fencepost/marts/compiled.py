@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from fencepost.jars import prepared, spark_jars
+from fencepost.jars import found_prepared
 from fencepost.ledger import code
 from fencepost.marts.models import Model, models
 from fencepost.marts.project import compile_all, parse
@@ -78,8 +78,8 @@ def project(settings: Settings) -> Project:
 
 
 def _stored_project(settings: Settings, digest: str) -> Project | None:
-    for file in (work_folder(settings, "dbt") / COMPILED, prepared(spark_jars(settings), COMPILED)):
-        if file.is_file() and (stored := json.loads(file.read_text()))["code"] == digest:
+    for file in (work_folder(settings, "dbt") / COMPILED, found_prepared(settings, COMPILED)):
+        if file is not None and file.is_file() and (stored := json.loads(file.read_text()))["code"] == digest:
             return _from_json(stored)
     return None
 

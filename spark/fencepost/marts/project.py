@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from fencepost.definitions import definitions, modules
-from fencepost.jars import prepared, spark_jars
+from fencepost.jars import found_prepared
 from fencepost.known_issues import known_issues
 from fencepost.marts.result import MartsError
 from fencepost.places import project_folder, work_folder
@@ -89,8 +89,8 @@ def take_parsed(settings: Settings, place: Path) -> None:
     """Copy the project that setting up has parsed to a new lake, if there is one: parsing takes five
     seconds.
     """
-    parsed = prepared(spark_jars(settings), PARSED)
-    if parsed.is_file() and not place.exists():
+    parsed = found_prepared(settings, PARSED)
+    if parsed is not None and not place.exists():
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(parsed, place)
 
