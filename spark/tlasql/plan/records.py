@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TypeGuard
 
 from tlasql.lang.errors import Location, fail
-from tlasql.lang.ir import Bound, Expr, Field, Literal, Op, Quantified, free, rebuild, text, walk
+from tlasql.lang.ir import Bound, Expr, Field, Fold, Literal, Op, Quantified, free, rebuild, text, walk
 from tlasql.lang.types import BOOL, Record
 from tlasql.mapping.model import Mapping, Records
 from tlasql.plan.clauses import Clause, Range, access, conjuncts, leaves
@@ -98,6 +98,9 @@ def _leaf(expr: Expr, element: Bound, records: Records, alias: str) -> Leaf:
     match expr:
         case Field(record=Bound(uid=uid), name=name) if uid == element.uid:
             return Leaf(text(expr), Column(alias, records.fields[name]))
+        case Fold():
+            message = f"a fold inside a predicate over {records.name}"
+            raise fail(expr.location, message, "map each variable to a column of [states]")
         case _:
             remedy = f"a rule over {records.name} reads the fields of {element.name} only"
             raise fail(expr.location, f"{text(expr)} beside the records of {records.name}", remedy)
