@@ -25,7 +25,7 @@ table = "shapes.states"
 columns = ["cluster", "trace"]
 coverage = "shapes.coverage"
 """
-UNKNOWN = {"Election": 0.06, "Stack": 0.15, "Tree": 0.03, "Queue": 0.01, "Doors": 0.04}
+UNKNOWN = {"Election": 0.06, "Stack": 0.15, "Tree": 0.03, "Queue": 0.01, "Doors": 0.04, "Journal": 0.03}
 """The share of verdicts at which TLC stops: values outside of a DOMAIN."""
 
 

@@ -32,6 +32,7 @@ from tlasql.lang.ir import (
     text,
     walk,
 )
+from tlasql.lang.shapes import without_the_empty
 from tlasql.lang.types import BOOL, INT, STR, Function, Record, SeqOf, SetOf, Tuple, Type
 
 _LOGIC = {"/\\", "\\/", "~", "=>", "<=>", "AND", "OR"}
@@ -295,6 +296,9 @@ class Inference:
     def _operator(self, expr: Op, bound: Environment) -> Expr:
         symbol = expr.symbol
         parts = [self.of(each, bound) for each in expr.arguments]
+        if symbol == "IF" and not self._fits(_type(parts[1]), _type(parts[2])):
+            plain = without_the_empty(expr)
+            parts = [self.of(each, bound) for each in plain.arguments]
         return replace(expr, arguments=tuple(parts), type=self._result(expr, symbol, parts))
 
     def _result(self, expr: Op, symbol: str, parts: list[Expr]) -> Type:  # noqa: C901, PLR0911, PLR0912

@@ -33,9 +33,8 @@ from tlasql.lang.ir import (
     substitute,
     walk,
 )
+from tlasql.lang.shapes import FLIPPED, counted_of, empty_of, positive
 from tlasql.read.contributions import joined
-
-_FLIPPED = {"=": "=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 
 @dataclass(frozen=True)
@@ -46,6 +45,7 @@ class _Loop:
     it; in what it ends with, the element is every part that ``last`` says. ``first``: which of the numbers in
     the domain is taken first, "least" or "greatest"; None where nobody knows. ``before``: the numbers that
     are taken before the last one, and the last one. ``end``: what is left of what is folded over at the end.
+    ``following``: how a step names the element behind the one it takes, and what that is.
     """
 
     element: Bound
@@ -57,6 +57,7 @@ class _Loop:
     first: str | None = None
     before: tuple[Expr, Expr] | None = None
     end: Expr | None = None
+    following: tuple[tuple[Expr, ...], Expr] | None = None
 
 
 def closed_form(body: Expr, own: int, parameters: Sequence[Expr], fresh: Callable[[], int]) -> Expr | None:
@@ -95,8 +96,9 @@ def _ways(step: Expr, own: int) -> _Ways | None:
     """None where the step does more with its call than to give what that gives."""
     at = step.location
     match step:
-        case Call(uid=uid) if uid == own:
-            return _Ways(Literal(at, False), step, None)
+        case Call(uid=uid, arguments=arguments) if uid == own:
+            nested = any(_applied(each, own) for each in arguments)
+            return None if nested else _Ways(Literal(at, False), step, None)
         case _ if not _applied(step, own):
             return _Ways(Literal(at, True), None, step)
         case Op(symbol="IF", arguments=(test, then, other)) if not _applied(test, own):
@@ -163,7 +165,7 @@ def _as_conditional(expr: Expr, own: int) -> Expr:
 def _opposite(one: Expr, other: Expr) -> bool:
     """Whether exactly one of two tests is true, as the text shows."""
     negated = Op(one.location, "~", (one,))
-    return other in (negated, _positive(negated)) or one == Op(one.location, "~", (other,))
+    return other in (negated, positive(negated)) or one == Op(one.location, "~", (other,))
 
 
 def _one_call(step: Expr, own: int) -> Expr:
@@ -200,7 +202,7 @@ class _Fold:
     ) -> None:
         test, self._base, self._step = parts
         self._ways = ways
-        self._test, self._call, self._parameters, self._fresh = _positive(test), call, parameters, fresh
+        self._test, self._call, self._parameters, self._fresh = positive(test), call, parameters, fresh
         self._at = call.location
 
     def form(self) -> Expr | None:
@@ -220,6 +222,8 @@ class _Fold:
                 base = substitute(base, over, loop.end)
             if over.uid in free(base):
                 continue
+            if loop.last is not None and loop.element.uid not in free(base):
+                loop = self._without_last(loop, over)
             # what moves with every call can neither be ranged over nor end the recursion
             if any(moved.uid in free(loop.domain) | free(self._test) for moved, _ in rest):
                 continue
@@ -228,14 +232,26 @@ class _Fold:
                 return formed if loop.guard is None else Op(self._at, "CASE", (loop.guard, formed))
         return None
 
+    def _without_last(self, loop: _Loop, over: Bound) -> _Loop:
+        """The loop over all elements but the last, which adds nothing. ``Len(s) <= 1`` needs no element."""
+        if loop.before is None:
+            return loop
+        counted = counted_of(self._test, over)
+        guard = loop.guard if counted is None or counted[1] == "=" else None
+        return replace(loop, guard=guard, domain=loop.before[0], last=None)
+
     def _direct(self, loop: _Loop, over: Bound, base: Expr) -> Expr | None:
         """``g(x) + F(rest)``"""
         result = Bound(self._at, "rest", self._fresh())
         step = self._taken(_put(self._step, lambda each: alike(each, self._call), result), loop, over)
-        if step is None:
+        if step is None or _applied(step, self._call.uid):
             return None
         base = _put(base, lambda each: each == loop.element, loop.value)
         form = joined(step, result, loop.element, loop.domain, base, beside=loop.last is None)
+        if form is None and loop.before is not None and loop.last is not None:
+            places, last = loop.before
+            base = substitute(base, loop.element, last)
+            form = joined(step, result, loop.element, places, base)
         return form or self._in_order(step, result, base, loop, backward=loop.first == "least")
 
     def _accumulated(
@@ -286,15 +302,17 @@ class _Fold:
         if form is None:
             return None
         ends: dict[int, Expr] = self._parts(form, known)
-        left = _put_all(leave, {**ends, loop.element.uid: Field(self._at, form, place)})
-        return Op(self._at, "IF", (Field(self._at, form, ended), left, _put_all(base, ends)))
+        given = _put_all(leave, {**ends, loop.element.uid: Field(self._at, form, place)})
+        return Op(self._at, "IF", (Field(self._at, form, ended), given, _put_all(base, ends)))
 
     def _taken(self, step: Expr, loop: _Loop, over: Bound) -> Expr | None:
         """The step of one element; None where what is left matters, too."""
-        step = _put(step, loop.hit, loop.element)
+        following = Bound(self._at, "following", self._fresh())
+        names, behind = loop.following or ((), following)
+        step = _put(_put(step, loop.hit, loop.element), lambda each: each in names, following)
         if over.uid in free(step):
             return None
-        return _put(step, lambda each: each == loop.element, loop.value)
+        return substitute(_put(step, lambda each: each == loop.element, loop.value), following, behind)
 
     def _parts(self, whole: Expr, known: Sequence[tuple[Bound, Expr]]) -> dict[int, Expr]:
         """What the accumulators are in the record of them."""
@@ -311,8 +329,7 @@ class _Fold:
         if loop.last is not None:
             if loop.before is None:
                 return None
-            places, last = loop.before
-            base = substitute(base, element, last)
+            places = loop.before[0]
         return Fold(self._at, (result, element), base, places, step, backward)
 
     def _loop(self, over: Bound, argument: Expr) -> _Loop | None:
@@ -340,6 +357,8 @@ class _Fold:
 
     def _sequence(self, over: Bound, argument: Expr) -> _Loop | None:
         before: tuple[Expr, Expr]
+        following: tuple[tuple[Expr, ...], Expr] | None = None
+        element = Bound(self._at, "i", self._fresh())
         length = Op(self._at, "Len", (over,))
         one = Literal(self._at, 1)
         front = Op(self._at, "SubSeq", (over, one, Op(self._at, "-", (length, one))))
@@ -347,22 +366,30 @@ class _Fold:
         if argument in (Op(self._at, "Tail", (over,)), tail):
             taken, first = (Op(self._at, "Head", (over,)), Index(self._at, over, one)), "least"
             before = (Op(self._at, "..", (one, Op(self._at, "-", (length, one)))), length)
+            second = Index(self._at, over, Literal(self._at, 2))
+            names = (
+                second,
+                *(Op(self._at, "Head", (each,)) for each in (Op(self._at, "Tail", (over,)), tail)),
+            )
+            behind = Index(self._at, over, Op(self._at, "+", (element, one)))
+            following = (names, behind)
         elif argument == front:
             taken, first = (Op(self._at, "Last", (over,)), Index(self._at, over, length)), "greatest"
             before = (Op(self._at, "..", (Literal(self._at, 2), length)), one)
         else:
             return None
-        element = Bound(self._at, "i", self._fresh())
         at = Index(self._at, over, element)
         domain = Op(self._at, "DOMAIN", (over,))
-        loop = _Loop(element, domain, at, lambda each: each in taken, first=first, before=before)
+        loop = _Loop(
+            element, domain, at, lambda each: each in taken, first=first, before=before, following=following
+        )
         ends = (Op(self._at, "Head", (over,)), Op(self._at, "Last", (over,)))
         places = (Index(self._at, over, one), Index(self._at, over, length))
         return self._until(loop, over, lambda each: each in ends or each in places)
 
     def _until(self, loop: _Loop, over: Bound, last: Callable[[Expr], bool]) -> _Loop | None:
         """The loop when the recursion ends with nothing left, or with one element, which ``last`` says."""
-        empty = _empty(self._test, over)
+        empty = empty_of(self._test, over)
         if empty is not None:
             return replace(loop, end=empty)
         symbol = "{}" if loop.before is None else "<<>>"
@@ -398,53 +425,18 @@ class _Fold:
 def _end(test: Expr, over: Bound) -> tuple[str, Expr] | None:
     """The test as a comparison of ``over`` with something else."""
     match test:
-        case Op(symbol=order, arguments=(left, right)) if order in _FLIPPED:
+        case Op(symbol=order, arguments=(left, right)) if order in FLIPPED:
             if left == over and over.uid not in free(right):
                 return order, right
             if right == over and over.uid not in free(left):
-                return _FLIPPED[order], left
-    return None
-
-
-def _positive(test: Expr) -> Expr:
-    """``~(a = b)`` and the like without the negation where that is another comparison."""
-    opposite = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
-    match test:
-        case Op(symbol="~", arguments=(Op(symbol="~", arguments=(inner,)),)):
-            return _positive(inner)
-        case Op(symbol="~", arguments=(Op(symbol="<" | "<=" | ">" | ">=" as symbol) as compared,)):
-            return replace(compared, symbol=opposite[symbol])
-    return test
-
-
-def without_the_empty(choice: Op) -> Op:
-    """``IF Len(s) = 0 THEN s`` as ``IF Len(s) = 0 THEN <<>>``: what is empty may be of another type."""
-    test, *arms = choice.arguments
-    empty = [
-        _empty(each, arm) for each, arm in zip((test, Op(test.location, "~", (test,))), arms, strict=True)
-    ]
-    return replace(choice, arguments=(test, *(found or arm for found, arm in zip(empty, arms, strict=True))))
-
-
-def _empty(test: Expr, over: Expr) -> Expr | None:
-    """What ``over`` is where ``S = {}``, ``s = <<>>``, ``Cardinality(S) = 0``, ``Len(s) <= 0``."""
-    test = _positive(test)
-    match _counted(test, over):
-        case (counted, "=" | "<=", 0) | (counted, "<", 1):
-            return Op(over.location, "<<>>" if counted == "Len" else "{}", ())
-    match test:
-        case Op(symbol="=", arguments=(one, other)):
-            for each, empty in ((one, other), (other, one)):
-                match empty:
-                    case Op(symbol="{}" | "<<>>", arguments=()) if each == over:
-                        return empty
+                return FLIPPED[order], left
     return None
 
 
 def _is_single(test: Expr, over: Bound, element: Callable[[Expr], bool]) -> str | None:
     """``Cardinality(S) = 1``, ``S = {x}``, ``Len(s) = 1``: the operator that counts what ``over`` holds."""
-    counted = _counted(test, over)
-    if counted is not None and counted[1:] in (("=", 1), ("<=", 1)):
+    counted = counted_of(test, over)
+    if counted is not None and counted[1:] in (("=", 1), ("<=", 1), ("<", 2)):
         return counted[0]
     match test:
         case Op(symbol="=", arguments=(left, right)):
@@ -452,28 +444,6 @@ def _is_single(test: Expr, over: Bound, element: Callable[[Expr], bool]) -> str 
                 match other:
                     case Op(symbol="{}", arguments=(only,)) if one == over and element(only):
                         return "Cardinality"
-    return None
-
-
-def _counted(test: Expr, over: Expr) -> tuple[str, str, int] | None:
-    """What counts, how the count is compared, and with which number: ``Len(over) < n`` and the like."""
-    match test:
-        case Op(
-            symbol=order,
-            arguments=(
-                Op(symbol="Cardinality" | "Len" as operator, arguments=(inner,)),
-                Literal(value=int() as n),
-            ),
-        ):
-            return (operator, order, n) if inner == over and order in _FLIPPED else None
-        case Op(
-            symbol=order,
-            arguments=(
-                Literal(value=int() as n),
-                Op(symbol="Cardinality" | "Len" as operator, arguments=(inner,)),
-            ),
-        ):
-            return (operator, _FLIPPED[order], n) if inner == over and order in _FLIPPED else None
     return None
 
 
@@ -503,7 +473,7 @@ def smaller_stays(  # noqa: PLR0911 (one for each domain)
     ends = None
     if isinstance(body, Op) and body.arguments:
         test = body.arguments[0]
-        ends = _end(_positive(test), variable) or _end(_positive(Op(test.location, "~", (test,))), variable)
+        ends = _end(positive(test), variable) or _end(positive(Op(test.location, "~", (test,))), variable)
     if ends is None:
         return False
     order, bound = ends

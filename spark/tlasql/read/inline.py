@@ -30,7 +30,7 @@ from tlasql.lang.ir import (
 from tlasql.lang.literals import decided, settled, simplified
 from tlasql.read.bodies import Recursive
 from tlasql.read.enabled import enabled
-from tlasql.read.folds import closed_form, smaller_stays, without_the_empty
+from tlasql.read.folds import closed_form, smaller_stays
 from tlasql.read.module import Definition, Module
 
 _NEVER_LISTED = {"SUBSET", "Seq", "Nat", "Int"}
@@ -105,8 +105,6 @@ class Inliner:
                 return self._inline(body, scope.binding(dict(zip(declarations, values, strict=True))), taken)
             case Op(symbol="IF" | "CASE") if self._unwinding:
                 return self._chosen(expr, scope, taken)
-            case Op(symbol="IF"):
-                return without_the_empty(rebuild(expr, lambda part: self._inline(part, scope, taken)))
             case Op(symbol=symbol) if symbol in GIVEN_ANEW and symbol in self._constants:
                 return self._given_anew(expr, scope, taken)
             case Op(symbol="ENABLED", arguments=(action,)):

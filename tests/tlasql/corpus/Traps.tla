@@ -562,6 +562,17 @@ Longest(w) ==
     ELSE LET rest == Longest(Tail(w)) IN IF Head(w) < rest[1] THEN <<Head(w)>> \o rest ELSE <<Head(w)>>
 Down(i) == IF i = 0 THEN [m \in Keys |-> n] ELSE [Down(i - 1) EXCEPT ![key] = IF i = N THEN @ ELSE f[key] - @]
 
+RECURSIVE Ascends(_), Gap(_, _), Singles(_)
+Ascends(w) == Len(w) <= 1 \/ (w[1] <= w[2] /\ Ascends(Tail(w)))
+Gap(w, m) == IF Len(w) < 2 THEN m ELSE Gap(Tail(w), IF w[2] - Head(w) > m THEN Head(Tail(w)) - w[1] ELSE m)
+Singles(S) == IF Cardinality(S) <= 1 THEN 1 ELSE LET x == CHOOSE x \in S : TRUE IN 1 + Singles(S \ {x})
+
+\* @invariant("m_neighbours", "info", "state")
+FoldNeighbours == Ascends(q)
+\* @invariant("m_gap", "info", "state")
+FoldGap == Gap(q, n) > N
+\* @invariant("m_singles", "info", "state")
+FoldSingles == Singles(s) > n
 \* @invariant("m_direct", "info", "state")
 FoldDirect == Alternating(q) > verdict
 \* @invariant("m_function", "info", "state")
