@@ -213,6 +213,10 @@ def _schemas(source: str) -> Schemas:
         raise fail(Location(source, 1, 1), "the schemas are no tables", _SCHEMAS)
     for table, columns in found.items():
         for column, kind in columns.items():
+            if isinstance(kind, dict):
+                message = f"{table}.{column} is a table in a table"
+                flat = f'write "{table}.{column}": {{"column": "type"}}'
+                raise fail(_place(source, text, table, column), message, flat)
             remedy = _no_type(kind)
             if remedy is not None:
                 message = f"{table}.{column}: {kind!r} is no type of Spark"

@@ -66,6 +66,16 @@ def test_a_column_has_the_type_of_the_schemas(
         (_folder("s.t.json", '[{"c": {"a": 1.5}}]'), {"c": "map<string,bigint>"}, "which is not MAP"),
         (_folder("s.t.json", '{"a": 1}'), {"c": "bigint"}, "none of the columns of s.t"),
         (_folder("s.t.json", '[{"c": ["a", "b"]}]'), {"c": "string"}, "s.t.c is VARCHAR[], which is no text"),
+        (
+            _folder("s.t.json", '{"c": [["a", 1]]}'),
+            {"c": "map<string,bigint>"},
+            'json:1:1: error: s.t cannot be read: Expected OBJECT, but got ARRAY: [["a",1]]',
+        ),
+        (
+            _folder("s.t.csv", 'c\n"[""a""]x"\n'),
+            {"c": "array<string>"},
+            "in CSV [value, ...], or the table as JSON",
+        ),
         (_folder("s.t.csv", "c\n1\nNULL\n"), {"c": "bigint"}, "leave empty what is not known"),
         (_folder("s.t.parquet", "no parquet"), {"c": "bigint"}, "s.t cannot be read"),
         (_plain_file, {"c": "bigint"}, "this is no DuckDB database"),
@@ -93,6 +103,7 @@ def test_a_file_without_rows_is_an_empty_table(tmp_path: Path) -> None:
         (("s.t.csv",), "has no table s.u"),
         (("s.t.csv", "u.csv"), "/u.csv to s.u.csv, if it is meant"),
         (("s.t.csv", "s_u.csv"), "/s_u.csv to s.u.csv, if it is meant"),
+        (("s.t.csv", "s/u.csv"), "/s.u.csv, if it is meant"),
         (("s.t.csv", "s.u.csv"), "s.u has no column d in"),
         (("s.t.csv", "s.t.json"), "s.t is in s.t.csv, too"),
     ],
@@ -100,6 +111,7 @@ def test_a_file_without_rows_is_an_empty_table(tmp_path: Path) -> None:
 def test_what_the_data_lacks_is_named(tmp_path: Path, names: tuple[str, ...], words: str) -> None:
     """A table, a column; of two files nobody knows which is meant."""
     for name in names:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("c\n1\n", encoding="utf-8")
     with pytest.raises(TlaSqlError) as error:
         schemas = {"s.t": {"c": "bigint"}, "s.u": {"c": "bigint", "d": "bigint"}}

@@ -93,6 +93,21 @@ def test_a_file_holds_the_module_of_its_name(text: str, says: str, tmp_path: Pat
     assert f"{module}:1:1: error: {says}" in _refusal(module, FRAGMENT / "mapping.toml")
 
 
+def test_what_a_configuration_names_is_to_be_marked(tmp_path: Path) -> None:
+    """A module that comes with one for TLC says there what its invariants are."""
+    module = _module(tmp_path, "A == level > 1\nB == level > 2\nC == A\n")
+    text = "CONSTANT C = 1 \\* INVARIANT C\nINVARIANTS\n  A B\nPROPERTY Missing\nCHECK_DEADLOCK FALSE\n"
+    (tmp_path / "MCCase.cfg").write_text(text, encoding="utf-8")
+    said = _refusal(module, FRAGMENT / "mapping.toml")
+    assert "nothing is marked\n    what a configuration of TLC names is marked" in said
+    assert said.endswith("a comment for each: \\* INV: A, \\* INV: B")
+
+
+def test_a_folder_is_no_module() -> None:
+    """Also the one without a name of its own."""
+    assert ".:1:1: error: this is a folder" in _refusal(Path(), FRAGMENT / "mapping.toml")
+
+
 EXTENDED = {
     "a syntax error": (
         "---- MODULE Utils ----\nHalf(x) == x \\cup\n====\n",
@@ -308,6 +323,18 @@ def test_a_type_of_another_engine_is_named(
     assert main(["check", str(_module(tmp_path, GOOD)), *files]) == 2
     said = capsys.readouterr().err
     assert f"'{written}' is no type of Spark\n    write {meant}\n" in said
+
+
+def test_a_table_in_a_table_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A table's name has its schema in front: it is no table of tables."""
+    schemas = tmp_path / "schemas.json"
+    schemas.write_text('{"silver":\n {"groups": {"level": "bigint"}}}', encoding="utf-8")
+    files = ["--mapping", str(FRAGMENT / "mapping.toml"), "--schemas", str(schemas)]
+    assert main(["check", str(_module(tmp_path, GOOD)), *files]) == 2
+    said = capsys.readouterr().err
+    assert (
+        'schemas.json:2:1: error: silver.groups is a table in a table\n    write "silver.groups": {' in said
+    )
 
 
 def test_missing_files_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

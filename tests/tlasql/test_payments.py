@@ -73,6 +73,16 @@ def test_two_records_are_compared(
     assert said.count("TLC confirms it.") == said.count("alike is violated")
 
 
+def test_a_fold_reads_the_fields_of_a_record(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing is left of an even amount; where the amount is unknown, so is that."""
+    down = "RECURSIVE Down(_) Down(i) == IF i = 0 THEN 0 ELSE p.amount - Down(i - 1)"
+    _claim(folder, f"\\A p \\in payments : p.amount > 0 => LET {down} IN Down(p.amount) = 0")
+    assert main(["explain", *FILES, "--data", "data", "--confirm", "--only", "alike"]) == 1
+    said = capsys.readouterr().out
+    assert "alike: violated (5 checked, 3 exercised, 2 violated, 1 unknown" in said
+    assert said.count("TLC confirms it.") == said.count("alike is violated") == 2
+
+
 @pytest.mark.parametrize(
     "formula",
     [

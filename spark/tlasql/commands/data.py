@@ -35,6 +35,10 @@ _CSV = "write it in UTF-8, and the values of a column alike"
 _CSV_LINE = re.compile(
     r"CSV Error on Line: (\d+)\n(?:Original Line: .*\n)?(?:Error when converting column .*?\. )?(.*)"
 )
+_JSON = (
+    'write a function as {"key": value, ...}, a record as {"field": value, ...}, a set or sequence as a list'
+)
+_JSON_LINE = re.compile(r"JSON transform error in file .*, in (?:line (\d+)|record/value \d+): (.*)")
 _CSV_FILE = re.compile(r"^  file = (.*)$", re.MULTILINE)
 _UNFIT = "the data may not be what the mapping says; `tlasql check` prepares every query"
 _HOW = "name a DuckDB database, or a folder of <schema>.<table>.parquet, csv or json"
@@ -108,6 +112,8 @@ class Data:
                 )
             elif (near := self._named_nearly(table)) is not None:
                 remedy = f"rename {near} to {table}{near.suffix}, if it is meant"
+            elif (inner := self._in_folders(table)) is not None:
+                remedy = f"move {inner} to {Path(self._where.file) / table}{inner.suffix}, if it is meant"
             return f"{self._where.file} has no table {table}", remedy
         for table in filter(asked, self._columns_absent):
             for column in filter(asked, self._columns_absent[table]):
@@ -122,6 +128,12 @@ class Data:
         names = {table, table.rpartition(".")[2], table.replace(".", "_"), table.replace(".", "-")}
         every = (each for name, each in self._others.items() if Path(name).suffix.lower() in _READERS)
         return next((each for each in every if each.stem in names), None)
+
+    def _in_folders(self, table: str) -> Path | None:
+        """The file of a table in folders that are called as the parts of its name."""
+        folder = Path(self._where.file, *table.split("."))
+        every = sorted(folder.parent.glob(f"{folder.name}.*")) if folder.parent.is_dir() else []
+        return next((each for each in every if each.suffix.lower() in _READERS), None)
 
     def _files(self, folder: Path) -> dict[str, tuple[Location, str]]:
         """Table -> the file that has it, and the file as a source of a query."""
@@ -181,6 +193,9 @@ class Data:
         if has_maps or is_unnamed:
             # as a struct, each object would have the keys of all others, too
             source = _json_source(source, known)
+            counted = ", ".join(f"count({quoted(column)})" for column in known)
+            with self._failing(where, f"{table} cannot be read", _JSON):
+                self._connection.execute(f"SELECT {counted} FROM {source}")
         shown = ", ".join(f"CAST({quoted(c)} AS {kind}) AS {quoted(c)}" for c, kind in known.items())
         schema, _, name = table.rpartition(".")
         if schema:
@@ -208,7 +223,7 @@ class Data:
 
         where, source = stored
         name = quoted(column)
-        remedy = f"store the column as {kind}, or correct its type in the schemas"
+        remedy = f"store the column as {kind}{_written(kind, source)}, or correct its type in the schemas"
         if kind == "VARCHAR" and _OF_PARTS.search(given):
             raise fail(where, f"{table}.{column} is {given}, which is no text", remedy)
         again = f"CAST(CAST({name} AS {kind}) AS {given})"
@@ -240,6 +255,9 @@ def _failed(error: Exception, where: Location, what: str, remedy: str) -> TlaSql
     line, file = _CSV_LINE.search(str(error)), _CSV_FILE.search(str(error))
     if line is not None and file is not None:
         return fail(Location(file[1], int(line[1]), 1), f"this cannot be read: {line[2]}", _CSV)
+    json = _JSON_LINE.search(str(error))
+    if json is not None:
+        return fail(Location(where.file, int(json[1] or 1), 1), f"{what}: {json[2]}", remedy)
     words = next(line for line in str(error).splitlines() if line.strip())
     if _NOTHING.search(words):
         remedy = "leave empty what is not known"
@@ -251,6 +269,17 @@ def duckdb_type(spark: str) -> str:
     from sqlglot import exp
 
     return exp.DataType.build(spark, dialect="spark").sql(dialect="duckdb")
+
+
+def _written(kind: str, source: str) -> str:
+    """How a column of parts is written in a file of text."""
+    number = 0 if kind.endswith("]") else 1 if kind.startswith("MAP(") else 2 if _OF_PARTS.search(kind) else 3
+    if source.startswith("read_json(") and number < 3:
+        return ", in JSON " + ("[value, ...]", '{"key": value, ...}', '{"field": value, ...}')[number]
+    if source.startswith("read_csv(") and number < 3:
+        shape = ("[value, ...]", "{key=value, ...}", "{'field': value, ...}")[number]
+        return f", in CSV {shape}, or the table as JSON or Parquet"
+    return ""
 
 
 def _json_source(source: str, types: Mapping[str, str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
@@ -16,6 +17,8 @@ Models = frozenset[tuple[str, Type]]
 """The text of each model value and the type it is used with: in the log, such a text means it."""
 
 
+_OF_TLA = re.compile(r"\s*(?:\{.*\}|<<.*>>|\[.*(?:\|->|:).*\]|-?\d+\s*\.\.\s*-?\d+)\s*", re.DOTALL)
+"""A set, tuple, record, function or range, as TLA+ and TLC's configurations write them."""
 _FORMS = 'write 3, "text", true, [1, 2] for a set, { model = "text" } or { definition = "Name" }'
 
 
@@ -62,6 +65,9 @@ def _constant(value: object, where: Location) -> Expr:
             return Model(where, name)
         case list():
             return Op(where, "{}", tuple(_constant(each, where) for each in value))
+        case str() if _OF_TLA.fullmatch(value):
+            remedy = "write a set as a list, [1, 2], and anything else as a definition: "
+            raise fail(where, f'"{value}" is a text here', f'{remedy}{{ definition = "Name" }}')
         case bool() | int() | str():
             return Literal(where, value)
     shown = repr(value) if isinstance(value, dict) else str(value)

@@ -17,7 +17,7 @@ from tlasql.lang.words import meant
 from tlasql.mapping.file import sidecar
 from tlasql.mapping.loader import load_mapping
 from tlasql.read.inline import GIVEN_ANEW, Inliner
-from tlasql.read.marked import marked_definitions, misfits, module_annotations
+from tlasql.read.marked import configured, marked_definitions, misfits, module_annotations
 from tlasql.read.module import Module
 
 
@@ -80,6 +80,10 @@ def stop_if_wrong(work: Compilation) -> None:
     if not work.marked and not work.problems:
         where = Location(str(work.file), 1, 1)
         remedy = 'mark one: \\* @invariant("id", ...) above it, or claim it: THEOREM Spec => []Name'
+        names = configured(work.file, work.parsed.named)
+        if names:
+            headers = ", ".join(f"\\* INV: {each}" for each in names)
+            remedy = f"what a configuration of TLC names is marked by a comment for each: {headers}"
         work.problems.append(Diagnostic(where, "nothing is marked", remedy))
     if work.problems:
         raise TlaSqlError(work.problems)

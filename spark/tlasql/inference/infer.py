@@ -18,6 +18,7 @@ from tlasql.lang.ir import (
     Except,
     Expr,
     Field,
+    Fold,
     Index,
     Literal,
     Model,
@@ -31,6 +32,7 @@ from tlasql.lang.ir import (
     text,
     walk,
 )
+from tlasql.lang.shapes import without_the_empty
 from tlasql.lang.types import BOOL, INT, STR, Function, Record, SeqOf, SetOf, Tuple, Type
 
 _LOGIC = {"/\\", "\\/", "~", "=>", "<=>", "AND", "OR"}
@@ -44,6 +46,8 @@ _OF_TEXT = "a text is one value of a column: give its length, or its parts, colu
 _CORRECT = "correct the expression, or the @type of a variable in it"
 _SOME_HAVE = "a type marks the fields that some records lack, {type: Str, bal?: Int}"
 
+_READABLE = 100
+"""Characters of an expression that are read at once."""
 Environment = Mapping[int, Type]
 _Wait = Callable[[bool], bool]
 
@@ -121,6 +125,8 @@ class Inference:
                 return self._index(expr, bound)
             case Quantified():
                 return self._quantified(expr, bound)
+            case Fold():
+                return self._fold(expr, bound)
             case RecordOf() | RecordSet():
                 return self._record(expr, bound)
             case Except():
@@ -129,7 +135,7 @@ class Inference:
                 return self._operator(expr, bound)
         remedy = "apply the operator to its arguments"
         raise fail(
-            expr.location, f"{text(expr)} is outside the fragment that can be judged over logs", remedy
+            expr.location, f"{_named(expr)} is outside the fragment that can be judged over logs", remedy
         )
 
     def _field(self, expr: Field, bound: Environment) -> Expr:
@@ -137,7 +143,7 @@ class Inference:
         row = self._unifier.unknown(Row(((expr.name, result),), closed=False))
         if not self._fits(_type(record), row):
             shown = self._shown(record)
-            message = f"{text(record)} of type {shown} has no field {expr.name}"
+            message = f"{_named(record)} of type {shown} has no field {expr.name}"
             remedy = f"where only some of the records have it: {_SOME_HAVE}"
             if not isinstance(shown, Record):
                 remedy = "a record has fields; a function is applied with brackets: f[x]"
@@ -219,7 +225,7 @@ class Inference:
 
     def _no_function(self, function: Expr, key: Expr) -> TlaSqlError:
         shown = self._shown(function)
-        message = f"{text(function)} of type {shown} cannot be applied to {text(key)}"
+        message = f"{_named(function)} of type {shown} cannot be applied to {_named(key)}"
         remedy = "apply a function to an element of its DOMAIN, a tuple to a number that is written out"
         if isinstance(shown, Record):
             remedy = (
@@ -230,7 +236,7 @@ class Inference:
     def _expect_key(self, function: Expr, key: Expr, kind: Type) -> None:
         if not self._fits(_type(key), kind):
             takes = self._unifier.resolve(kind)
-            message = f"{text(key)} has type {self._shown(key)}, {text(function)} takes {takes}"
+            message = f"{_named(key)} has type {self._shown(key)}, {_named(function)} takes {takes}"
             raise fail(key.location, message, _CORRECT)
 
     def _except(self, expr: Except, bound: Environment) -> Expr:
@@ -253,6 +259,15 @@ class Inference:
             body = self.of(expr.body, inner, BOOL)
             kind = _type(domain) if expr.kind == "filter" else element if expr.kind == "choose" else BOOL
         return replace(expr, variable=variable, domain=domain, body=body, type=kind)
+
+    def _fold(self, expr: Fold, bound: Environment) -> Expr:
+        start, places = self.of(expr.start, bound), self.of(expr.places, bound, SetOf(INT))
+        so_far, place = expr.parameters
+        body = self.of(expr.body, {**bound, so_far.uid: _type(start), place.uid: INT})
+        if not self._fits(_type(start), _type(body)):
+            kinds = f"it begins with {self._shown(start)}, and goes on with {self._shown(body)}"
+            raise fail(body.location, f"a fold whose value has no one type: {kinds}", _one_type(start, body))
+        return replace(expr, start=start, places=places, body=body, type=_type(start))
 
     def _function_of(self, domain: Expr, argument: Type, result: Type) -> Type:
         """A function over ``domain``: over 1..n, or the DOMAIN of a sequence, it may be a sequence."""
@@ -281,6 +296,9 @@ class Inference:
     def _operator(self, expr: Op, bound: Environment) -> Expr:
         symbol = expr.symbol
         parts = [self.of(each, bound) for each in expr.arguments]
+        if symbol == "IF" and not self._fits(_type(parts[1]), _type(parts[2])):
+            plain = without_the_empty(expr)
+            parts = [self.of(each, bound) for each in plain.arguments]
         return replace(expr, arguments=tuple(parts), type=self._result(expr, symbol, parts))
 
     def _result(self, expr: Op, symbol: str, parts: list[Expr]) -> Type:  # noqa: C901, PLR0911, PLR0912
@@ -363,8 +381,8 @@ class Inference:
     def _membership(self, expr: Op, element: Expr, container: Expr) -> Type:
         inner = self._element(container)
         if not self._fits(_type(element), inner):
-            left = f"{text(element)} of type {self._shown(element)}"
-            right = f"{text(container)} of type {self._shown(container)}"
+            left = f"{_named(element)} of type {self._shown(element)}"
+            right = f"{_named(container)} of type {self._shown(container)}"
             written = any(isinstance(each, RecordOf | RecordSet) for each in walk(expr))
             remedy = _one_type(element, container) if written else _CORRECT
             raise fail(expr.location, f"\\in does not fit {left}, {right}", remedy)
@@ -395,7 +413,7 @@ class Inference:
         return True
 
     def _no_domain(self, function: Expr) -> TlaSqlError:
-        message = f"DOMAIN does not fit {text(function)} of type {self._shown(function)}"
+        message = f"DOMAIN does not fit {_named(function)} of type {self._shown(function)}"
         return fail(function.location, message, "functions, sequences, tuples and records have one")
 
     def _summed(self, function: Expr, final: bool) -> bool:
@@ -413,8 +431,8 @@ class Inference:
         first = parts[0]
         for part in parts[1:]:
             if not self._fits(_type(first), _type(part)):
-                left = f"{text(first)} of type {self._shown(first)}"
-                right = f"{text(part)} of type {self._shown(part)}"
+                left = f"{_named(first)} of type {self._shown(first)}"
+                right = f"{_named(part)} of type {self._shown(part)}"
                 message = f"{expr.symbol} of different types: {left} against {right}"
                 kinds = (self._shown(first), self._shown(part))
                 pairs = (kinds, kinds[::-1])
@@ -431,8 +449,8 @@ class Inference:
     def _expect(self, part: Expr, kind: Type, what: str = "") -> None:
         if self._fits(_type(part), kind):
             return
-        shown = f"{text(part)} of type {self._shown(part)} is {what}"
-        wanted = f"{text(part)} has type {self._shown(part)}, expected {self._unifier.resolve(kind)}"
+        shown = f"{_named(part)} of type {self._shown(part)} is {what}"
+        wanted = f"{_named(part)} has type {self._shown(part)}, expected {self._unifier.resolve(kind)}"
         is_text = what == "no sequence" and f"{self._shown(part)}" == f"{STR}"
         raise fail(part.location, shown if what else wanted, _OF_TEXT if is_text else _CORRECT)
 
@@ -455,12 +473,14 @@ class Inference:
     def _resolved(self, expr: Expr) -> Expr:  # noqa: PLR0911 (one each)
         if not self._unifier.settle(_type(expr)):
             remedy = "compare it with something whose type is known"
-            raise fail(expr.location, f"{text(expr)} may be of any type here", remedy)
+            raise fail(expr.location, f"{_named(expr)} may be of any type here", remedy)
         kind = self._unifier.resolve(_type(expr))
         built = replace(rebuild(expr, self._resolved), type=kind)
         match built:
             case Quantified(variable=variable, domain=Expr(type=SetOf(element=element))):
                 return replace(built, variable=replace(variable, type=element))
+            case Fold(parameters=(so_far, place)):
+                return replace(built, parameters=(replace(so_far, type=kind), replace(place, type=INT)))
             case Index(function=Expr(type=Record()) as record, key=Literal(value=name)):
                 return Field(built.location, record, str(name), type=kind, label=built.label)
             case Index(function=Expr(type=Record(fields=fields)) as record, key=key):
@@ -515,6 +535,16 @@ def _one_type(*parts: Expr) -> str:
     if any(isinstance(each, RecordOf | RecordSet) for each in every):
         return f"fields of one name have one type in all records; {_SOME_HAVE}"
     return "what is compared or joined has one type, as a column has: split it, or write numbers as texts"
+
+
+def _named(expr: Expr) -> str:
+    """The expression in a message: the call that it came from, or where it begins, if all of it is long."""
+    whole = text(expr)
+    if len(whole) <= _READABLE:
+        return whole
+    if expr.label is not None and len(expr.label) <= _READABLE:
+        return expr.label
+    return f"{whole[:_READABLE].rpartition(' ')[0]} ..."
 
 
 def _type(expr: Expr) -> Type:

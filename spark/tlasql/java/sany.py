@@ -78,7 +78,7 @@ def export_xml(module: Path, *, libraries: Sequence[Path] = ()) -> Xml:
     if not module.is_file() or module.suffix != ".tla":
         is_there = "this is no .tla file" if module.is_file() else "this is a folder"
         what = is_there if module.exists() else "no such file"
-        named = module.with_name(f"{module.name}.tla")
+        named = module.parent / f"{module.name}.tla"
         remedy = f"did you mean {named}?" if named.is_file() else "name the .tla file that holds the marks"
         raise fail(Location(str(module), 1, 1), what, remedy)
     content(module)  # of other text than UTF-8 SANY says nothing

@@ -143,6 +143,19 @@ class Quantified(Expr):
 
 
 @dataclass(frozen=True)
+class Fold(Expr):
+    """``start``, and from it a next value for each number of the set ``places``, in order, or backward: what
+    ``body`` makes of ``parameters``, the value so far and the number.
+    """
+
+    parameters: tuple[Bound, Bound]
+    start: Expr
+    places: Expr
+    body: Expr
+    backward: bool
+
+
+@dataclass(frozen=True)
 class Call(Expr):
     """An operator of the specification applied; gone once inlined."""
 
@@ -228,6 +241,10 @@ def _printed(expr: Expr) -> tuple[str, int]:  # noqa: C901, PLR0911, PLR0912 (on
             return (f"{name}({inside})" if arguments else name), _ATOM
         case Quantified():
             return _binder(expr)
+        case Fold(parameters=parameters, start=start, places=places, body=body, backward=backward):
+            step = _print(Lambda(expr.location, parameters, body), 0)
+            name = "FoldDown" if backward else "FoldUp"
+            return f"{name}({step}, {_print(start, 0)}, {_print(places, 0)})", _ATOM
         case RecordOf(names=names, arguments=arguments):
             inside = ", ".join(f"{n} |-> {_print(a, 0)}" for n, a in zip(names, arguments, strict=True))
             return f"[{inside}]", _ATOM
@@ -237,7 +254,8 @@ def _printed(expr: Expr) -> tuple[str, int]:  # noqa: C901, PLR0911, PLR0912 (on
         case Except(function=function, key=key, value=value):
             return f"[{_print(function, 0)} EXCEPT ![{_print(key, 0)}] = {_print(value, 0)}]", _ATOM
         case Lambda(parameters=parameters, body=body):
-            return f"LAMBDA {', '.join(each.name for each in parameters)} : {_print(body, 0)}", 0
+            # SANY takes no parentheses around one
+            return f"LAMBDA {', '.join(each.name for each in parameters)} : {_print(body, 0)}", _ATOM
         case Apply(operator=operator, arguments=arguments):
             return f"{operator.name}({', '.join(_print(each, 0) for each in arguments)})", _ATOM
         case Substituted(body=body):
@@ -294,6 +312,8 @@ def children(expr: Expr) -> Iterator[Expr]:
     match expr:
         case Quantified(domain=domain, body=body):
             yield from (domain, body)
+        case Fold(start=start, places=places, body=body):
+            yield from (start, places, body)
         case Lambda(body=body):
             yield body
         case _:
@@ -350,6 +370,13 @@ def _numbered(expr: Expr, own: dict[int, int]) -> Expr:
             inner = _numbered(body, {**own, variable.uid: number})
             bound = Bound(expr.location, "", number)
             return replace(expr, variable=bound, domain=_numbered(domain, own), body=inner)
+        case Fold(parameters=parameters):
+            number = -(10**12) - len(own)
+            places = {each.uid: number - n for n, each in enumerate(parameters)}
+            so_far, place = (Bound(expr.location, "", each) for each in places.values())
+            body = _numbered(expr.body, {**own, **places})
+            start, over = _numbered(expr.start, own), _numbered(expr.places, own)
+            return replace(expr, parameters=(so_far, place), start=start, places=over, body=body)
         case _:
             return rebuild(expr, lambda part: _numbered(part, own))
 
@@ -361,6 +388,8 @@ def free(expr: Expr) -> frozenset[int]:
             return frozenset({uid})
         case Quantified(variable=variable, domain=domain, body=body):
             return free(domain) | (free(body) - {variable.uid})
+        case Fold(parameters=parameters, start=start, places=places, body=body):
+            return free(start) | free(places) | (free(body) - {each.uid for each in parameters})
         case Lambda(parameters=parameters, body=body):
             return free(body) - {each.uid for each in parameters}
         case _:

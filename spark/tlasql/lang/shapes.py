@@ -5,6 +5,7 @@ elements does it list, can this part be without a value?
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 
 from tlasql.lang.errors import fail
 from tlasql.lang.ir import (
@@ -29,6 +30,8 @@ from tlasql.lang.types import BOOL, INT, STR, Function, Record, SeqOf, SetOf, Tu
 
 _FEW = 64
 """How many numbers are written out one by one."""
+FLIPPED = {"=": "=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
+"""The comparison that says the same with its sides exchanged."""
 _STRICT = {"=", "<", "<=", ">", ">=", "+", "-", "*", "-."}
 
 
@@ -235,3 +238,60 @@ def element_of(expr: Expr) -> Type:
     kind = type_of(expr)
     assert isinstance(kind, SetOf), (text(expr), kind)
     return kind.element
+
+
+def without_the_empty(choice: Op) -> Op:
+    """``IF Len(s) = 0 THEN s`` as ``IF Len(s) = 0 THEN <<>>``: what is empty may be of another type."""
+    test, *arms = choice.arguments
+    empty = [
+        empty_of(each, arm) for each, arm in zip((test, Op(test.location, "~", (test,))), arms, strict=True)
+    ]
+    return replace(choice, arguments=(test, *(found or arm for found, arm in zip(empty, arms, strict=True))))
+
+
+def empty_of(test: Expr, over: Expr) -> Expr | None:
+    """What ``over`` is where ``S = {}``, ``s = <<>>``, ``Cardinality(S) = 0``, ``Len(s) <= 0``."""
+    test = positive(test)
+    match counted_of(test, over):
+        case (counted, "=" | "<=", 0) | (counted, "<", 1):
+            return Op(over.location, "<<>>" if counted == "Len" else "{}", ())
+    match test:
+        case Op(symbol="=", arguments=(one, other)):
+            for each, empty in ((one, other), (other, one)):
+                match empty:
+                    case Op(symbol="{}" | "<<>>", arguments=()) if each == over:
+                        return empty
+    return None
+
+
+def counted_of(test: Expr, over: Expr) -> tuple[str, str, int] | None:
+    """What counts, how the count is compared, and with which number: ``Len(over) < n`` and the like."""
+    match test:
+        case Op(
+            symbol=order,
+            arguments=(
+                Op(symbol="Cardinality" | "Len" as operator, arguments=(inner,)),
+                Literal(value=int() as n),
+            ),
+        ):
+            return (operator, order, n) if inner == over and order in FLIPPED else None
+        case Op(
+            symbol=order,
+            arguments=(
+                Literal(value=int() as n),
+                Op(symbol="Cardinality" | "Len" as operator, arguments=(inner,)),
+            ),
+        ):
+            return (operator, FLIPPED[order], n) if inner == over and order in FLIPPED else None
+    return None
+
+
+def positive(test: Expr) -> Expr:
+    """``~(a = b)`` and the like without the negation where that is another comparison."""
+    opposite = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+    match test:
+        case Op(symbol="~", arguments=(Op(symbol="~", arguments=(inner,)),)):
+            return positive(inner)
+        case Op(symbol="~", arguments=(Op(symbol="<" | "<=" | ">" | ">=" as symbol) as compared,)):
+            return replace(compared, symbol=opposite[symbol])
+    return test

@@ -14,6 +14,7 @@ from tlasql.lang.ir import (
     Bound,
     Expr,
     Field,
+    Fold,
     Index,
     Literal,
     Op,
@@ -148,7 +149,7 @@ def leaves(expr: Expr) -> Iterator[Expr]:
     match expr:
         case Literal():
             return
-        case Bound() | Field() | Quantified():
+        case Bound() | Field() | Quantified() | Fold():
             yield expr
         case _ if access(expr) is not None:
             yield expr

@@ -11,13 +11,14 @@ Where the text itself shows it (``x \in DOMAIN f`` around ``f[x]``) the formula 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tlasql.lang.ir import (
     Bound,
     Except,
     Expr,
     Field,
+    Fold,
     Index,
     Literal,
     Op,
@@ -28,7 +29,7 @@ from tlasql.lang.ir import (
     children,
     substitute,
 )
-from tlasql.lang.shapes import has_field, may_lack
+from tlasql.lang.shapes import has_field, may_lack, type_of
 from tlasql.lang.types import BOOL, INT, Function, Record, SeqOf, SetOf, Tuple, Type
 from tlasql.plan.facts import (
     NOTHING,
@@ -46,6 +47,8 @@ from tlasql.plan.facts import (
 )
 
 _UNLISTED = {"Nat", "Int", "STRING", "SUBSET", "->", "Seq", "\\X"}
+_APART = 10**15
+"""Between the number of a variable and that of the one that takes its place: no module has as many."""
 _IN_ORDER = {"/\\", "\\/", "=>", "IF", "CASE"}
 
 
@@ -98,6 +101,8 @@ class _Definedness:
                 return _and(expr, [*parts, self._has_field(record, name, _known(facts, parts))])
             case Quantified():
                 return self._quantified(expr, facts)
+            case Fold():
+                return self._fold(expr, facts)
             case _:
                 return _and(expr, self._each(tuple(children(expr)), facts))
 
@@ -215,6 +220,27 @@ class _Definedness:
         parts.append(self._every(expr, variable, domain, body))
         if expr.kind == "choose":
             parts.append(Quantified(expr.location, "\\E", variable, domain, expr.body, type=BOOL))
+        return _and(expr, parts)
+
+    def _fold(self, expr: Fold, facts: Facts) -> Expr:
+        """A fold of pairs: the value so far, and whether each step until here had one."""
+        so_far, place = expr.parameters
+        parts = self._each((expr.start, expr.places), facts)
+        needed = self.of(expr.body, _known(facts, parts) | ranged(place, expr.places))
+        if always(needed):
+            return _and(expr, parts)
+        kind = Tuple((type_of(expr), BOOL))
+        pair = Bound(so_far.location, so_far.name, so_far.uid - _APART, type=kind)
+        value = Index(expr.location, pair, _literal(expr, 1), type=type_of(expr))
+        passed = Index(expr.location, pair, _literal(expr, 2), type=BOOL)
+        step = (expr.body, operator(expr, "/\\", (passed, needed)))
+        start, body = (
+            operator(expr, "<<>>", each, kind) for each in ((expr.start, _literal(expr, True)), step)
+        )
+        whole = replace(
+            expr, parameters=(pair, place), start=start, body=substitute(body, so_far, value), type=kind
+        )
+        parts.append(Index(expr.location, whole, _literal(expr, 2), type=BOOL))
         return _and(expr, parts)
 
     @staticmethod

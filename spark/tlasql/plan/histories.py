@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from tlasql.lang.errors import Location, fail
-from tlasql.lang.ir import Bound, Op, Quantified, text
+from tlasql.lang.ir import Bound, Fold, Op, Quantified, text
 from tlasql.lang.types import Scalar
 from tlasql.mapping.model import History, Home, Mapping, TupleOf, Whole
 from tlasql.plan.clauses import Access, Clause, Range, access, leaves
@@ -191,6 +191,8 @@ class _Planner:
                 if isinstance(leaf, Quantified):
                     remedy = "put the quantifier in front, or mark its body as an invariant of its own"
                     raise fail(leaf.location, "a quantifier inside a predicate over histories", remedy)
+                if isinstance(leaf, Fold):
+                    raise fail(leaf.location, "a fold inside a predicate over histories")
                 read = Access(leaf.name, False, (), leaf) if isinstance(leaf, Bound) else access(leaf)
                 if read is None:
                     raise fail(leaf.location, f"{text(leaf)} is outside the fragment")

@@ -6,12 +6,27 @@ name and joined back. Where ``P`` speaks of ``c`` too, each record is compared w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TypeGuard
 
 from tlasql.lang.errors import Location, fail
-from tlasql.lang.ir import Bound, Expr, Field, Literal, Op, Quantified, free, rebuild, text, walk
+from tlasql.lang.ir import (
+    Bound,
+    Expr,
+    Field,
+    Fold,
+    Literal,
+    Op,
+    Prime,
+    Quantified,
+    Variable,
+    children,
+    free,
+    rebuild,
+    text,
+    walk,
+)
 from tlasql.lang.types import BOOL, Record
 from tlasql.mapping.model import Mapping, Records
 from tlasql.plan.clauses import Clause, Range, access, conjuncts, leaves
@@ -82,8 +97,9 @@ def plan_record(element: Bound, predicates: Predicates, records: Records, mappin
         for leaf in leaves(predicate):
             if isinstance(leaf, Quantified):
                 aggregates.setdefault(text(leaf), _aggregate(leaf, element, records, mapping))
-            else:
-                found.setdefault(text(leaf), _leaf(leaf, element, records, alias))
+                continue
+            for each in _read_by(leaf) if any(isinstance(part, Fold) for part in walk(leaf)) else (leaf,):
+                found.setdefault(text(each), _leaf(each, element, records, alias))
     return RecordFrame(
         records,
         Scan(alias, records.table),
@@ -92,6 +108,21 @@ def plan_record(element: Bound, predicates: Predicates, records: Records, mappin
         tuple(aggregates.values()),
         predicates,
     )
+
+
+def _read_by(expr: Expr, own: frozenset[int] = frozenset()) -> Iterator[Expr]:
+    """What an expression with folds reads. ``own``: the numbers of the variables that these bind."""
+    match expr:
+        case Field(record=Bound(uid=uid)) | Bound(uid=uid):
+            if uid not in own:
+                yield expr
+        case Quantified() | Variable() | Prime():
+            yield expr
+        case _:
+            if isinstance(expr, Fold):
+                own |= {each.uid for each in expr.parameters}
+            for part in children(expr):
+                yield from _read_by(part, own)
 
 
 def _leaf(expr: Expr, element: Bound, records: Records, alias: str) -> Leaf:

@@ -1,5 +1,4 @@
-r"""Recursion that is a fold: sums, products, unions, conjunctions, disjunctions, maxima and minima over a
-set, a sequence or a range of integers, in the usual shapes::
+r"""Recursion that is a fold over a set, a sequence or a range of integers, in the usual shapes::
 
     Sum(S) == IF S = {} THEN 0 ELSE LET x == CHOOSE x \in S : TRUE IN f(x) + Sum(S \ {x})
     Sum(s) == IF s = <<>> THEN 0 ELSE f(Head(s)) + Sum(Tail(s))
@@ -7,19 +6,35 @@ set, a sequence or a range of integers, in the usual shapes::
     Max(S) == IF Cardinality(S) = 1 THEN f(x) ELSE LET m == Max(S \ {x}) IN IF f(x) > m THEN f(x) ELSE m
     Has(s) == s # <<>> /\ (f(Head(s)) \/ Has(Tail(s)))
 
-or with an accumulator. The order of the elements must not matter, and neither what is folded over nor where
-it ends may move with the accumulator; everything else is no fold.
+or with accumulators. Sums, products, unions, conjunctions, disjunctions, maxima and minima are made of all
+elements alike; any other step is taken element by element, where the text says in which order. Neither what
+is folded over nor where it ends may move with an accumulator; everything else is no fold.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tlasql.lang.ir import Bound, Call, Expr, Index, Literal, Op, Quantified, alike, free, rebuild, walk
+from tlasql.lang.ir import (
+    Bound,
+    Call,
+    Expr,
+    Field,
+    Fold,
+    Index,
+    Literal,
+    Op,
+    Quantified,
+    RecordOf,
+    alike,
+    free,
+    rebuild,
+    substitute,
+    walk,
+)
+from tlasql.lang.shapes import FLIPPED, counted_of, empty_of, positive
 from tlasql.read.contributions import joined
-
-_FLIPPED = {"=": "=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 
 @dataclass(frozen=True)
@@ -27,7 +42,10 @@ class _Loop:
     """Each ``element`` of ``domain`` contributes, as ``value``; in a step it is every part that ``hit`` says.
 
     ``guard``: what must be true for the recursion to end. ``last``: it ends at the last element, not behind
-    it; in what it ends with, the element is every part that ``last`` says.
+    it; in what it ends with, the element is every part that ``last`` says. ``first``: which of the numbers in
+    the domain is taken first, "least" or "greatest"; None where nobody knows. ``before``: the numbers that
+    are taken before the last one, and the last one. ``end``: what is left of what is folded over at the end.
+    ``following``: how a step names the element behind the one it takes, and what that is.
     """
 
     element: Bound
@@ -36,6 +54,10 @@ class _Loop:
     hit: Callable[[Expr], bool]
     guard: Expr | None = None
     last: Callable[[Expr], bool] | None = None
+    first: str | None = None
+    before: tuple[Expr, Expr] | None = None
+    end: Expr | None = None
+    following: tuple[tuple[Expr, ...], Expr] | None = None
 
 
 def closed_form(body: Expr, own: int, parameters: Sequence[Expr], fresh: Callable[[], int]) -> Expr | None:
@@ -52,12 +74,56 @@ def closed_form(body: Expr, own: int, parameters: Sequence[Expr], fresh: Callabl
     for each in walk(step):
         if isinstance(each, Call) and each.uid == own and not any(alike(each, other) for other in calls):
             calls.append(each)
-    if len(calls) != 1 or _applied(base, own) or _applied(test, own):
+    if not calls or _applied(base, own) or _applied(test, own):
         return None
-    (call,) = calls
-    if len(call.arguments) != len(parameters):
+    ways = _ways(step, own) or _Ways(Literal(step.location, False), calls[0], None)
+    call = ways.call
+    if call is None or len(call.arguments) != len(parameters) or (len(calls) > 1 and ways.leave is None):
         return None
-    return _Fold((test, base, step), call, parameters, fresh).form()
+    return _Fold((test, base, step), ways, call, parameters, fresh).form()
+
+
+@dataclass(frozen=True)
+class _Ways:
+    """Where a step goes on with ``call``, and where it ``stops`` and gives ``leave``."""
+
+    stops: Expr
+    call: Call | None
+    leave: Expr | None
+
+
+def _ways(step: Expr, own: int) -> _Ways | None:
+    """None where the step does more with its call than to give what that gives."""
+    at = step.location
+    match step:
+        case Call(uid=uid, arguments=arguments) if uid == own:
+            nested = any(_applied(each, own) for each in arguments)
+            return None if nested else _Ways(Literal(at, False), step, None)
+        case _ if not _applied(step, own):
+            return _Ways(Literal(at, True), None, step)
+        case Op(symbol="IF", arguments=(test, then, other)) if not _applied(test, own):
+            one, two = _ways(then, own), _ways(other, own)
+            if one is None or two is None:
+                return None
+            call = one.call or two.call
+            if one.call is not None and two.call is not None:
+                pairs = zip(one.call.arguments, two.call.arguments, strict=True)
+                call = replace(one.call, arguments=tuple(_either(test, *pair) for pair in pairs))
+            leave = one.leave or two.leave
+            if one.leave is not None and two.leave is not None:
+                leave = _either(test, one.leave, two.leave)
+            return _Ways(_chosen(test, one.stops, two.stops), call, leave)
+    return None
+
+
+def _chosen(test: Expr, one: Expr, two: Expr) -> Expr:
+    """``IF test THEN one ELSE two``, of truths."""
+    match one, two:
+        case Literal(value=True), Literal(value=False):
+            return test
+        case Literal(value=False), Literal(value=True):
+            return Op(test.location, "~", (test,))
+    return _either(test, one, two)
 
 
 def _ending(body: Expr, own: int) -> tuple[Expr, Expr, Expr] | None:
@@ -99,7 +165,7 @@ def _as_conditional(expr: Expr, own: int) -> Expr:
 def _opposite(one: Expr, other: Expr) -> bool:
     """Whether exactly one of two tests is true, as the text shows."""
     negated = Op(one.location, "~", (one,))
-    return other in (negated, _positive(negated)) or one == Op(one.location, "~", (other,))
+    return other in (negated, positive(negated)) or one == Op(one.location, "~", (other,))
 
 
 def _one_call(step: Expr, own: int) -> Expr:
@@ -127,10 +193,16 @@ def _applied(expr: Expr, own: int) -> bool:
 
 class _Fold:
     def __init__(
-        self, parts: tuple[Expr, Expr, Expr], call: Call, parameters: Sequence[Expr], fresh: Callable[[], int]
+        self,
+        parts: tuple[Expr, Expr, Expr],
+        ways: _Ways,
+        call: Call,
+        parameters: Sequence[Expr],
+        fresh: Callable[[], int],
     ) -> None:
         test, self._base, self._step = parts
-        self._test, self._call, self._parameters, self._fresh = _positive(test), call, parameters, fresh
+        self._ways = ways
+        self._test, self._call, self._parameters, self._fresh = positive(test), call, parameters, fresh
         self._at = call.location
 
     def form(self) -> Expr | None:
@@ -143,44 +215,122 @@ class _Fold:
         for over, argument in changed:
             rest = [each for each in changed if each[0] != over]
             loop = self._loop(over, argument)
-            if loop is None or len(rest) > 1 or (loop.last is None and over.uid in free(self._base)):
+            if loop is None:
                 continue
+            base = self._base if loop.last is None else _put(self._base, loop.last, loop.element)
+            if loop.end is not None:
+                base = substitute(base, over, loop.end)
+            if over.uid in free(base):
+                continue
+            if loop.last is not None and loop.element.uid not in free(base):
+                loop = self._without_last(loop, over)
             # what moves with every call can neither be ranged over nor end the recursion
             if any(moved.uid in free(loop.domain) | free(self._test) for moved, _ in rest):
                 continue
-            formed = self._accumulated(loop, over, rest[0]) if rest else self._direct(loop, over)
+            formed = self._accumulated(loop, over, base, rest) if rest else self._direct(loop, over, base)
             if formed is not None:
                 return formed if loop.guard is None else Op(self._at, "CASE", (loop.guard, formed))
         return None
 
-    def _direct(self, loop: _Loop, over: Bound) -> Expr | None:
+    def _without_last(self, loop: _Loop, over: Bound) -> _Loop:
+        """The loop over all elements but the last, which adds nothing. ``Len(s) <= 1`` needs no element."""
+        if loop.before is None:
+            return loop
+        counted = counted_of(self._test, over)
+        guard = loop.guard if counted is None or counted[1] == "=" else None
+        return replace(loop, guard=guard, domain=loop.before[0], last=None)
+
+    def _direct(self, loop: _Loop, over: Bound, base: Expr) -> Expr | None:
         """``g(x) + F(rest)``"""
         result = Bound(self._at, "rest", self._fresh())
-        step = _put(self._step, lambda each: alike(each, self._call), result)
-        base = self._base
-        if loop.last is not None:
-            base = _put(base, loop.last, loop.element)
-            if over.uid in free(base):
-                return None
-            base = _put(base, lambda each: each == loop.element, loop.value)
-        return self._combined(step, result, loop, over, base)
+        step = self._taken(_put(self._step, lambda each: alike(each, self._call), result), loop, over)
+        if step is None or _applied(step, self._call.uid):
+            return None
+        base = _put(base, lambda each: each == loop.element, loop.value)
+        form = joined(step, result, loop.element, loop.domain, base, beside=loop.last is None)
+        if form is None and loop.before is not None and loop.last is not None:
+            places, last = loop.before
+            base = substitute(base, loop.element, last)
+            form = joined(step, result, loop.element, places, base)
+        return form or self._in_order(step, result, base, loop, backward=loop.first == "least")
 
-    def _accumulated(self, loop: _Loop, over: Bound, moved: tuple[Bound, Expr]) -> Expr | None:
+    def _accumulated(
+        self, loop: _Loop, over: Bound, base: Expr, moved: Sequence[tuple[Bound, Expr]]
+    ) -> Expr | None:
         """``F(rest, g(x) + sum)``, where the end gives ``sum`` or something made of it."""
-        accumulator, argument = moved
-        if not alike(self._step, self._call) or loop.last is not None:
+        steps = [(each, self._taken(argument, loop, over)) for each, argument in moved]
+        known = [(each, step) for each, step in steps if step is not None]
+        if len(known) < len(steps) or loop.last is not None:
             return None
-        total = self._combined(argument, accumulator, loop, over, accumulator)
-        if total is None:
-            return None
-        return _put(self._base, lambda each: each == accumulator, total)
+        if not alike(self._step, self._call):
+            return self._stopped(loop, over, base, known)
+        (result, step), *more = known
+        if not more:
+            form = joined(step, result, loop.element, loop.domain, result)
+            form = form or self._in_order(step, result, result, loop, backward=loop.first == "greatest")
+            return None if form is None else _put(base, lambda each: each == result, form)
+        whole = Bound(self._at, "so_far", self._fresh())
+        values = {each.name: _put_all(step, self._parts(whole, known)) for each, step in known}
+        start = self._record({each.name: each for each, _ in known})
+        form = self._in_order(self._record(values), whole, start, loop, backward=loop.first == "greatest")
+        return None if form is None else _put_all(base, self._parts(form, known))
 
-    def _combined(self, step: Expr, result: Bound, loop: _Loop, over: Bound, base: Expr) -> Expr | None:
-        step = _put(step, loop.hit, loop.element)
-        if over.uid in free(step):  # what is left matters, not the element alone
+    def _stopped(
+        self, loop: _Loop, over: Bound, base: Expr, known: Sequence[tuple[Bound, Expr]]
+    ) -> Expr | None:
+        """The same where an element may end it: from there on nothing moves any more."""
+        if self._ways.leave is None:
             return None
-        step = _put(step, lambda each: each == loop.element, loop.value)
-        return joined(step, result, loop.element, loop.domain, base, beside=loop.last is None)
+        stops, leave = (self._taken(each, loop, over) for each in (self._ways.stops, self._ways.leave))
+        if stops is None or leave is None:
+            return None
+        taken = "".join(each.name for each, _ in known)
+        ended, place = f"ended_{taken}", f"place_{taken}"
+        whole, no = Bound(self._at, "so_far", self._fresh()), Literal(self._at, False)
+        parts = self._parts(whole, known)
+        here = {each.name: parts[each.uid] for each, _ in known}
+        after = {each.name: _put_all(step, parts) for each, step in known}
+        at = Field(self._at, whole, place)
+        left = self._record(here | {ended: Literal(self._at, True), place: loop.element})
+        goes_on = self._record(after | {ended: no, place: at})
+        step = Op(self._at, "IF", (_put_all(stops, parts), left, goes_on))
+        step = Op(self._at, "IF", (Field(self._at, whole, ended), whole, step))
+        start = self._record(
+            {each.name: each for each, _ in known} | {ended: no, place: Literal(self._at, 0)}
+        )
+        form = self._in_order(step, whole, start, loop, backward=loop.first == "greatest")
+        if form is None:
+            return None
+        ends: dict[int, Expr] = self._parts(form, known)
+        given = _put_all(leave, {**ends, loop.element.uid: Field(self._at, form, place)})
+        return Op(self._at, "IF", (Field(self._at, form, ended), given, _put_all(base, ends)))
+
+    def _taken(self, step: Expr, loop: _Loop, over: Bound) -> Expr | None:
+        """The step of one element; None where what is left matters, too."""
+        following = Bound(self._at, "following", self._fresh())
+        names, behind = loop.following or ((), following)
+        step = _put(_put(step, loop.hit, loop.element), lambda each: each in names, following)
+        if over.uid in free(step):
+            return None
+        return substitute(_put(step, lambda each: each == loop.element, loop.value), following, behind)
+
+    def _parts(self, whole: Expr, known: Sequence[tuple[Bound, Expr]]) -> dict[int, Expr]:
+        """What the accumulators are in the record of them."""
+        return {each.uid: Field(self._at, whole, each.name) for each, _ in known}
+
+    def _record(self, values: Mapping[str, Expr]) -> Expr:
+        return RecordOf(self._at, tuple(values), tuple(values.values()))
+
+    def _in_order(self, step: Expr, result: Bound, base: Expr, loop: _Loop, *, backward: bool) -> Expr | None:
+        """Element by element, where it is known which one is taken first."""
+        if loop.first is None:
+            return None
+        places, element = loop.domain, loop.element
+        if loop.last is not None:
+            if loop.before is None:
+                return None
+            places = loop.before[0]
+        return Fold(self._at, (result, element), base, places, step, backward)
 
     def _loop(self, over: Bound, argument: Expr) -> _Loop | None:
         """What is folded over when ``over`` becomes ``argument``."""
@@ -196,42 +346,58 @@ class _Fold:
             case Quantified(kind="choose", variable=variable, domain=domain, body=Literal(value=True)) if (
                 domain == over
             ):
-                name = variable.name
-            case Op(symbol="Min" | "Max", arguments=(domain,)) if domain == over:
-                name = "x"
+                name, first = variable.name, None
+            case Op(symbol="Min" | "Max" as symbol, arguments=(domain,)) if domain == over:
+                name, first = "x", "least" if symbol == "Min" else "greatest"
             case _:
                 return None
         element = Bound(self._at, name, self._fresh())
-        loop = _Loop(element, over, element, lambda each: alike(each, taken))
+        loop = _Loop(element, over, element, lambda each: alike(each, taken), first=first)
         return self._until(loop, over, loop.hit)
 
     def _sequence(self, over: Bound, argument: Expr) -> _Loop | None:
+        before: tuple[Expr, Expr]
+        following: tuple[tuple[Expr, ...], Expr] | None = None
+        element = Bound(self._at, "i", self._fresh())
         length = Op(self._at, "Len", (over,))
         one = Literal(self._at, 1)
         front = Op(self._at, "SubSeq", (over, one, Op(self._at, "-", (length, one))))
         tail = Op(self._at, "SubSeq", (over, Literal(self._at, 2), length))
         if argument in (Op(self._at, "Tail", (over,)), tail):
-            taken = (Op(self._at, "Head", (over,)), Index(self._at, over, one))
+            taken, first = (Op(self._at, "Head", (over,)), Index(self._at, over, one)), "least"
+            before = (Op(self._at, "..", (one, Op(self._at, "-", (length, one)))), length)
+            second = Index(self._at, over, Literal(self._at, 2))
+            names = (
+                second,
+                *(Op(self._at, "Head", (each,)) for each in (Op(self._at, "Tail", (over,)), tail)),
+            )
+            behind = Index(self._at, over, Op(self._at, "+", (element, one)))
+            following = (names, behind)
         elif argument == front:
-            taken = (Op(self._at, "Last", (over,)), Index(self._at, over, length))
+            taken, first = (Op(self._at, "Last", (over,)), Index(self._at, over, length)), "greatest"
+            before = (Op(self._at, "..", (Literal(self._at, 2), length)), one)
         else:
             return None
-        element = Bound(self._at, "i", self._fresh())
         at = Index(self._at, over, element)
-        loop = _Loop(element, Op(self._at, "DOMAIN", (over,)), at, lambda each: each in taken)
+        domain = Op(self._at, "DOMAIN", (over,))
+        loop = _Loop(
+            element, domain, at, lambda each: each in taken, first=first, before=before, following=following
+        )
         ends = (Op(self._at, "Head", (over,)), Op(self._at, "Last", (over,)))
         places = (Index(self._at, over, one), Index(self._at, over, length))
         return self._until(loop, over, lambda each: each in ends or each in places)
 
     def _until(self, loop: _Loop, over: Bound, last: Callable[[Expr], bool]) -> _Loop | None:
         """The loop when the recursion ends with nothing left, or with one element, which ``last`` says."""
-        if _is_empty(self._test, over):
-            return loop
+        empty = empty_of(self._test, over)
+        if empty is not None:
+            return replace(loop, end=empty)
+        symbol = "{}" if loop.before is None else "<<>>"
         counted = _is_single(self._test, over, last)
         if counted is None:
             return None
         some = Op(self._at, ">=", (Op(self._at, counted, (over,)), Literal(self._at, 1)))
-        return replace(loop, guard=some, last=last)
+        return replace(loop, guard=some, last=last, end=Op(self._at, symbol, (loop.element,)))
 
     def _range(self, over: Bound, argument: Expr) -> _Loop | None:
         """``n - 1`` down to, or ``n + 1`` up to, a bound that the test names."""
@@ -251,52 +417,26 @@ class _Fold:
         else:
             high = bound if order == ">" else Op(self._at, "-", (bound, one))
             domain, guard = Op(self._at, "..", (over, high)), Op(self._at, "<=", (over, bound))
-        return _Loop(element, domain, element, lambda each: each == over, guard if order == "=" else None)
+        first = "greatest" if sign == "-" else "least"
+        ends, left = (guard, bound) if order == "=" else (None, None)
+        return _Loop(element, domain, element, lambda each: each == over, ends, first=first, end=left)
 
 
 def _end(test: Expr, over: Bound) -> tuple[str, Expr] | None:
     """The test as a comparison of ``over`` with something else."""
     match test:
-        case Op(symbol=order, arguments=(left, right)) if order in _FLIPPED:
+        case Op(symbol=order, arguments=(left, right)) if order in FLIPPED:
             if left == over and over.uid not in free(right):
                 return order, right
             if right == over and over.uid not in free(left):
-                return _FLIPPED[order], left
+                return FLIPPED[order], left
     return None
-
-
-def _positive(test: Expr) -> Expr:
-    """``~(a = b)`` and the like without the negation where that is another comparison."""
-    opposite = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
-    match test:
-        case Op(symbol="~", arguments=(Op(symbol="~", arguments=(inner,)),)):
-            return _positive(inner)
-        case Op(symbol="~", arguments=(Op(symbol="<" | "<=" | ">" | ">=" as symbol) as compared,)):
-            return replace(compared, symbol=opposite[symbol])
-    return test
-
-
-def _is_empty(test: Expr, over: Bound) -> bool:
-    """``S = {}``, ``s = <<>>``, ``Cardinality(S) = 0``, ``Len(s) <= 0``"""
-    match _counted(test, over):
-        case (_, "=" | "<=", 0) | (_, "<", 1):
-            return True
-    match test:
-        case Op(symbol="=", arguments=(one, other)):
-            return any(
-                each == over
-                and isinstance(empty, Op)
-                and empty.symbol in ("{}", "<<>>")
-                and not empty.arguments
-                for each, empty in ((one, other), (other, one))
-            )
-    return False
 
 
 def _is_single(test: Expr, over: Bound, element: Callable[[Expr], bool]) -> str | None:
     """``Cardinality(S) = 1``, ``S = {x}``, ``Len(s) = 1``: the operator that counts what ``over`` holds."""
-    counted = _counted(test, over)
-    if counted is not None and counted[1:] in (("=", 1), ("<=", 1)):
+    counted = counted_of(test, over)
+    if counted is not None and counted[1:] in (("=", 1), ("<=", 1), ("<", 2)):
         return counted[0]
     match test:
         case Op(symbol="=", arguments=(left, right)):
@@ -307,31 +447,16 @@ def _is_single(test: Expr, over: Bound, element: Callable[[Expr], bool]) -> str 
     return None
 
 
-def _counted(test: Expr, over: Bound) -> tuple[str, str, int] | None:
-    """What counts, how the count is compared, and with which number: ``Len(over) < n`` and the like."""
-    match test:
-        case Op(
-            symbol=order,
-            arguments=(
-                Op(symbol="Cardinality" | "Len" as operator, arguments=(inner,)),
-                Literal(value=int() as n),
-            ),
-        ):
-            return (operator, order, n) if inner == over and order in _FLIPPED else None
-        case Op(
-            symbol=order,
-            arguments=(
-                Literal(value=int() as n),
-                Op(symbol="Cardinality" | "Len" as operator, arguments=(inner,)),
-            ),
-        ):
-            return (operator, _FLIPPED[order], n) if inner == over and order in _FLIPPED else None
-    return None
-
-
 def _put(expr: Expr, hit: Callable[[Expr], bool], value: Expr) -> Expr:
     """``value`` in place of every part that ``hit`` says."""
     return value if hit(expr) else rebuild(expr, lambda part: _put(part, hit, value))
+
+
+def _put_all(expr: Expr, values: Mapping[int, Expr]) -> Expr:
+    """The values in place of the parameters with these numbers, all at once."""
+    if isinstance(expr, Bound) and expr.uid in values:
+        return values[expr.uid]
+    return rebuild(expr, lambda part: _put_all(part, values))
 
 
 def smaller_stays(  # noqa: PLR0911 (one for each domain)
@@ -348,7 +473,7 @@ def smaller_stays(  # noqa: PLR0911 (one for each domain)
     ends = None
     if isinstance(body, Op) and body.arguments:
         test = body.arguments[0]
-        ends = _end(_positive(test), variable) or _end(_positive(Op(test.location, "~", (test,))), variable)
+        ends = _end(positive(test), variable) or _end(positive(Op(test.location, "~", (test,))), variable)
     if ends is None:
         return False
     order, bound = ends

@@ -13,6 +13,7 @@ from tlasql.lang.ir import (
     Call,
     Constant,
     Expr,
+    Fold,
     Index,
     Lambda,
     Literal,
@@ -85,6 +86,8 @@ class Inliner:
                     domain=self._inline(domain, scope, taken),
                     body=self._inline(body, scope.binding({variable.uid: fresh}), taken | {name}),
                 )
+            case Fold():
+                return self._fold(expr, scope, taken)
             case Lambda(body=body):
                 name = body.name if isinstance(body, Call) else text(expr)
                 return _Closure(expr.location, expr, scope, label=name)
@@ -114,6 +117,21 @@ class Inliner:
                 return self._called(expr, scope, taken)
             case _:
                 return rebuild(expr, lambda part: self._inline(part, scope, taken))
+
+    def _fold(self, expr: Fold, scope: _Scope, taken: frozenset[str]) -> Fold:
+        names, inside = list[Bound](), taken
+        for each in expr.parameters:
+            names.append(replace(each, name=_free_name(each.name, inside), uid=next(self._uids)))
+            inside |= {names[-1].name}
+        so_far, place = names
+        inner = scope.binding(dict(zip((each.uid for each in expr.parameters), (so_far, place), strict=True)))
+        return replace(
+            expr,
+            parameters=(so_far, place),
+            start=self._inline(expr.start, scope, taken),
+            places=self._inline(expr.places, scope, taken),
+            body=self._inline(expr.body, inner, inside),
+        )
 
     def _constant(self, name: str, location: Location, taken: frozenset[str]) -> Expr:
         given = self._constants[name]
@@ -314,12 +332,20 @@ class _Closure(Expr):
 
 def _endless(body: Expr, applied: Call) -> TlaSqlError:
     again = (each.location for each in walk(body) if isinstance(each, Call) and each.uid == applied.uid)
+    place, name = next(again, applied.location), applied.name
+    counted = f"or RECURSIVE with a number that ends it: {name}(x, k) == IF k = 0 ..., {name}(x, 8)"
+    if any(isinstance(each, Quantified) and each.kind == "choose" for each in walk(body)):
+        message = f"{applied.name} is recursive, and nobody knows which element CHOOSE takes first"
+        remedy = (
+            "make it a sum, union, minimum or maximum; or take elements of a sequence in order, as FoldLeft "
+            r"and Head and Tail do, or the least number: CHOOSE x \in S : \A y \in S : x <= y; "
+        )
+        return fail(place, message, remedy + counted)
     remedy = (
-        "write it with a quantifier, or as a sum, union, minimum or maximum over a set, sequence or range; "
-        f"or RECURSIVE with a number that ends it: {applied.name}(x, k) == IF k = 0 ..., {applied.name}(x, 8)"
+        "write it with a quantifier, or take one element of a sequence, set or range in each step, and look "
+        "at no other; "
     )
-    message = f"{applied.name} is recursive: no finite formula says the same"
-    return fail(next(again, applied.location), message, remedy)
+    return fail(place, f"{applied.name} is recursive: no finite formula says the same", remedy + counted)
 
 
 def _free_name(name: str, taken: frozenset[str]) -> str:

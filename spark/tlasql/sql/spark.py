@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
+from tlasql.lang.types import Type
 from tlasql.sql import tree
 from tlasql.sql.dialect import Body, Dialect
 
@@ -20,6 +21,7 @@ class Spark(Dialect):
     FILTER, TRANSFORM, ROWS = "FILTER", "TRANSFORM", "EXPLODE"
     MIN, MAX = "ARRAY_MIN", "ARRAY_MAX"
     MAP, AT_KEY = "MAP_FROM_ARRAYS", "TRY_ELEMENT_AT"
+    SORT, REVERSE = "SORT_ARRAY", "REVERSE"
 
     def computed(self, operation: type[exp.Binary], left: exp.Expr, right: exp.Expr) -> exp.Expr:
         return tree.call(_TRIED[operation], left, right)
@@ -68,6 +70,21 @@ class Spark(Dialect):
 
     def some(self, array: exp.Expr, name: str, test: Body) -> exp.Expr:
         return tree.call("EXISTS", array, self.lambda_([name], test(tree.col(name))))
+
+    def folded(
+        self,
+        array: exp.Expr,
+        start: exp.Expr,
+        names: tuple[str, str],
+        step: Callable[[exp.Expr, exp.Expr], exp.Expr],
+        kind: Type,
+    ) -> exp.Expr:
+        def typed(value: exp.Expr) -> exp.Expr:
+            return exp.Cast(this=value, to=self.data_type(kind))
+
+        value, number = names
+        next_ = self.lambda_([value, number], typed(step(tree.col(value), tree.col(number))))
+        return tree.call("AGGREGATE", array, typed(start), next_)
 
     def summed(self, array: exp.Expr) -> exp.Expr:
         zero = exp.cast(exp.Literal.number(0), "bigint")

@@ -16,6 +16,7 @@ from tlasql.lang.ir import (
     Except,
     Expr,
     Field,
+    Fold,
     Index,
     Literal,
     Model,
@@ -60,7 +61,7 @@ class Values(Translator):
         self._ranging = Ranging(self)
         self._sets = Sets(self, self._counting, self._ranging)
 
-    def of(self, expr: Expr) -> exp.Expr:  # noqa: C901, PLR0911 (one for each kind)
+    def of(self, expr: Expr) -> exp.Expr:  # noqa: C901, PLR0911, PLR0912 (one for each kind)
         """The value of ``expr``."""
         self.count(expr)
         if isinstance(expr, Bound) and expr.uid in self.bound:
@@ -86,6 +87,8 @@ class Values(Translator):
                 return self._except(expr)
             case Quantified():
                 return self._quantified(expr)
+            case Fold():
+                return self._fold(expr)
             case Op():
                 return self._operator(expr)
         raise fail(expr.location, f"{text(expr)} has no finite value", "use it to the right of \\in only")
@@ -196,6 +199,19 @@ class Values(Translator):
 
         keys = dialect.keys(function)
         return dialect.map_of(keys, dialect.transformed(keys.copy(), name, changed))
+
+    def _fold(self, expr: Fold) -> exp.Expr:
+        so_far, place = expr.parameters
+
+        def step(value: exp.Expr, number: exp.Expr) -> exp.Expr:
+            inner = lambda: self.sized(expr.body)  # noqa: E731
+            return self.inside(so_far, value, lambda: self.inside(place, number, inner))
+
+        places = self._sets.in_order(expr.places)
+        if expr.backward:
+            places = self.dialect.reversed(places)
+        names = (self.fresh(so_far.name), self.fresh(place.name))
+        return self.dialect.folded(places, self.sized(expr.start), names, step, type_of(expr))
 
     def _quantified(self, expr: Quantified) -> exp.Expr:
         match expr.kind:

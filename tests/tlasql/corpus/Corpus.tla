@@ -601,4 +601,14 @@ FoundByRecursion == Among(q, n)
 \* @invariant("counted_by_recursion", "info", "state")
 CountedByRecursion == Below(q, k) > 0
 
+RECURSIVE Alternating(_), Assigned(_, _)
+Alternating(f) == IF f = <<>> THEN k ELSE Head(f) - Alternating(Tail(f))
+Assigned(f, m) == IF f = <<>> THEN m ELSE Assigned(Tail(f), [m EXCEPT ![key] = Head(f).at])
+
+\* @invariant("folded_in_order", "info", "state")
+FoldedInOrder == Alternating(q) >= n
+
+\* @invariant("folded_into_function", "info", "state")
+FoldedIntoFunction == LET m == Assigned(log, epoch) IN \A x \in live : x \in DOMAIN m => m[x] > n
+
 =============================================================================

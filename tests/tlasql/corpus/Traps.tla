@@ -542,4 +542,57 @@ FieldChanged == [[a |-> n, b |-> N] EXCEPT ![key] = @ + 1].a > verdict
 \* @step("l_changed_step", "info", "state")
 FieldChangedStep ==
     \E m \in {"a", "free"} : [a |-> n', free |-> N'] = [[a |-> n, free |-> N] EXCEPT ![m] = verdict]
+----------------------------------------------------------------------------
+\* Folds in which the order matters, and the value so far may have no value.
+
+Kept(map(_, _), S) ==
+    LET rest[T \in SUBSET S] == IF T = {} THEN <<>>
+        ELSE LET x == CHOOSE x \in T : \A y \in T : x >= y IN map(x, rest[T \ {x}])
+    IN  rest[S]
+RECURSIVE Alternating(_), Replayed(_, _), Until(_, _), Lowest(_, _, _), Toggled(_, _), Longest(_), Down(_)
+Alternating(w) == IF w = <<>> THEN N ELSE Head(w) - 2 * Alternating(Tail(w))
+Replayed(w, m) == IF w = <<>> THEN m ELSE Replayed(Tail(w), [m EXCEPT ![key] = 2 * @ - Head(w)])
+Until(w, m) == CASE w = <<>> -> m [] OTHER -> IF Head(w) = n THEN m + 1 ELSE Until(Tail(w), g[Head(w)] - m)
+Lowest(i, sum, low) ==
+    IF i > Len(q) THEN <<sum, low>>
+    ELSE LET more == sum + q[i] IN Lowest(i + 1, more, IF more < low THEN more ELSE low)
+Toggled(i, m) == IF i = 0 THEN m ELSE Toggled(i - 1, IF b THEN m ELSE f[key] - m)
+Longest(w) ==
+    IF Len(w) = 1 THEN w
+    ELSE LET rest == Longest(Tail(w)) IN IF Head(w) < rest[1] THEN <<Head(w)>> \o rest ELSE <<Head(w)>>
+Down(i) == IF i = 0 THEN [m \in Keys |-> n] ELSE [Down(i - 1) EXCEPT ![key] = IF i = N THEN @ ELSE f[key] - @]
+
+RECURSIVE Ascends(_), Gap(_, _), Singles(_)
+Ascends(w) == Len(w) <= 1 \/ (w[1] <= w[2] /\ Ascends(Tail(w)))
+Gap(w, m) == IF Len(w) < 2 THEN m ELSE Gap(Tail(w), IF w[2] - Head(w) > m THEN Head(Tail(w)) - w[1] ELSE m)
+Singles(S) == IF Cardinality(S) <= 1 THEN 1 ELSE LET x == CHOOSE x \in S : TRUE IN 1 + Singles(S \ {x})
+
+\* @invariant("m_neighbours", "info", "state")
+FoldNeighbours == Ascends(q)
+\* @invariant("m_gap", "info", "state")
+FoldGap == Gap(q, n) > N
+\* @invariant("m_singles", "info", "state")
+FoldSingles == Singles(s) > n
+\* @invariant("m_direct", "info", "state")
+FoldDirect == Alternating(q) > verdict
+\* @invariant("m_function", "info", "state")
+FoldFunction == LET m == Replayed(q, f) IN \A x \in live : x \in DOMAIN m => m[x] >= n
+\* @invariant("m_until", "info", "state")
+FoldUntil == Until(q, verdict) # N
+\* @invariant("m_two", "info", "state")
+FoldTwo == Lowest(1, n, 0)[2] < Lowest(1, n, 0)[1]
+\* @invariant("m_undefined", "info", "state")
+FoldUndefined == Toggled(2, n) > N
+\* @invariant("m_last", "info", "state")
+FoldLast == Len(q) > 0 => Len(Longest(q)) > 1
+\* @invariant("m_range", "info", "state")
+FoldRange == Down(3)["a"] >= verdict
+\* @invariant("m_set", "info", "state")
+FoldSet == Kept(LAMBDA x, rest : Append(rest, x), s) = q
+\* @invariant("m_record", "info", "state")
+FoldRecord ==
+    LET last[i \in 0 .. Len(q)] == IF i = 0 THEN r ELSE [last[i - 1] EXCEPT !.at = q[i] - @, !.ok = ~@]
+    IN  last[Len(q)].At <= last[Len(q)].at \/ last[Len(q)].ok
+\* @step("m_step", "info", "state")
+FoldStep == Alternating(q') >= Alternating(q)
 =============================================================================

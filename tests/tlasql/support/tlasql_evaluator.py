@@ -15,6 +15,7 @@ from tlasql.lang.ir import (
     Except,
     Expr,
     Field,
+    Fold,
     Index,
     Literal,
     Model,
@@ -75,7 +76,7 @@ class _Evaluator:
     def __init__(self, now: State, after: State | None) -> None:
         self._now, self._after = now, after
 
-    def value(self, expr: Expr, bound: dict[int, Any]) -> Any:  # noqa: C901, PLR0911 (one for each kind)
+    def value(self, expr: Expr, bound: dict[int, Any]) -> Any:  # noqa: C901, PLR0911, PLR0912
         match expr:
             case Literal(value=value) | Model(name=value):  # no string of a state is spelled as a model value
                 return value
@@ -100,6 +101,11 @@ class _Evaluator:
                 return frozenset((changed | ({at: self.value(new, bound)} if at in changed else {})).items())
             case Quantified():
                 return self._quantified(expr, bound)
+            case Fold(parameters=(so_far, place), start=start, places=places, body=body):
+                found = self.value(start, bound)
+                for number in sorted(self.value(places, bound), reverse=expr.backward):
+                    found = self.value(body, {**bound, so_far.uid: found, place.uid: number})
+                return found
             case Op(symbol=symbol, arguments=arguments):
                 return self._operator(symbol, arguments, bound)
         raise AssertionError(expr)
