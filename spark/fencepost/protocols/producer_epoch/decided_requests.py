@@ -159,7 +159,7 @@ def _request_values(request: RequestRow) -> tuple[Any, ...]:
 def _given_values(request: RequestRow, given: Sequence[GivenEpoch], numbering: Numbering) -> tuple[Any, ...]:
     """The last three values of _REQUEST_COLUMNS."""
     client = (given[0].client_id, given[0].connection) if given else (None, None)
-    return (*client, is_anothers(request, given, numbering.goes_on))
+    return (*client, is_anothers(request, given, numbering.is_senders))
 
 
 _OUTCOME = ("granted", "fenced", "busy", "failed", "returned_id", "returned_epoch")

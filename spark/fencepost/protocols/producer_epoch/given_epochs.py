@@ -85,25 +85,36 @@ def newest_given(given: GivenEpochs, cut: int) -> tuple[GivenEpoch, ...]:
 
 
 def is_anothers(
-    request: RequestRow, given: Iterable[GivenEpoch], goes_on: Callable[[Connection, RequestRow], bool]
+    request: RequestRow,
+    given: Iterable[GivenEpoch],
+    is_senders: Callable[[Connection, RequestRow], bool | None],
 ) -> bool | None:
     """Whether none of the clients that were given an epoch sent a request; None if one client id has two
-    connections that may be of two clients, and if a name is missing. ``goes_on``: Numbering.goes_on.
+    connections that may be of two clients, and if a name is missing. ``is_senders``: Numbering.is_senders.
     """
-    own = (request.broker_id, request.client_id, request.connection)
-    clients = [(each.broker_id, each.client_id, each.connection) for each in given]
-    if request.connection is not None and own in clients:
+    sent = [_sent(request, each, is_senders) for each in given]
+    if True in sent:
         return False
-    client_ids = {client_id for _, client_id, _ in clients}
-    if clients and None not in (request.client_id, *client_ids) and request.client_id not in client_ids:
+    return None if None in sent or not sent else True
+
+
+def _sent(
+    request: RequestRow, client: GivenEpoch, is_senders: Callable[[Connection, RequestRow], bool | None]
+) -> bool | None:
+    """Whether a client sent a request."""
+    if None in (request.client_id, client.client_id):
+        return True if request.connection is not None and _names(request) == _names(client) else None
+    if client.client_id != request.client_id:
+        return False
+    if client.broker_id is None or client.connection is None or request.connection is None:
+        return None
+    if _names(request) == _names(client):
         return True
-    if any(
-        client_id == request.client_id and goes_on((broker_id, connection), request)
-        for broker_id, client_id, connection in clients
-        if broker_id is not None and connection is not None
-    ):
-        return False
-    return None
+    return is_senders((client.broker_id, client.connection), request)
+
+
+def _names(of: RequestRow | GivenEpoch) -> tuple[int | None, str | None, str | None]:
+    return (of.broker_id, of.client_id, of.connection)
 
 
 def _answered(inits: Iterable[RequestRow], known: Container[_IdAndEpoch]) -> _Given:
