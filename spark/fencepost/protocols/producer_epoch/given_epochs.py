@@ -33,19 +33,18 @@ _Given = dict[_IdAndEpoch, tuple[GivenEpoch, ...]]
 
 GivenEpochs = Mapping[_IdAndEpoch, tuple[GivenEpoch, ...]]
 """By producer id and epoch, the clients that were given it, in the order of the log. If the log does not have
-the first of them, one without a name stands first, and behind it those that answers to InitProducerId show
-(at offset -1).
+the first of them, one without a name stands first, and behind it those that answers show (at offset -1).
 """
 
 
 def given_epochs(
     transitions: Iterable[Transition],
     accepted: Iterable[Pair],
-    inits: Iterable[RequestRow],
+    answers: Iterable[RequestRow],
     before: Iterable[GivenEpoch],
 ) -> GivenEpochs:
-    """The epochs that clients were given. ``accepted``: requests and the records that they wrote; ``inits``:
-    granted_inits; ``before``: newest_given before the first of ``transitions``.
+    """The epochs that clients were given. ``accepted``: requests and the records that they wrote;
+    ``answers``: of giving_answers; ``before``: newest_given before the first of ``transitions``.
     """
     requests = {each.record.offset: each.request for each in accepted if each.sure}
     given: _Given = {}
@@ -73,7 +72,7 @@ def given_epochs(
         elif transition.changes_identity and request and _gives_a_new_epoch(request, transition):
             given[pair] = (_given(record.offset, pair, request),)
     # the newest are the last ones
-    return _answered(inits, given) | given
+    return _answered(answers, given) | given
 
 
 def newest_given(given: GivenEpochs, cut: int) -> tuple[GivenEpoch, ...]:
@@ -117,14 +116,14 @@ def _names(of: RequestRow | GivenEpoch) -> tuple[int | None, str | None, str | N
     return (of.broker_id, of.client_id, of.connection)
 
 
-def _answered(inits: Iterable[RequestRow], known: Container[_IdAndEpoch]) -> _Given:
-    """What answers to InitProducerId gave, of the epochs that are not known from the log."""
+def _answered(answers: Iterable[RequestRow], known: Container[_IdAndEpoch]) -> _Given:
+    """What answers gave, of the epochs of which the log does not tell who was given them."""
     answered: _Given = {}
-    for init in inits:
-        pair = (init.returned_producer_id, init.returned_producer_epoch)
+    for each in answers:
+        pair = (each.returned_producer_id, each.returned_producer_epoch)
         if pair not in known:
             clients = answered.get(pair, (_given(-1, pair, None),))
-            answered[pair] = tuple(dict.fromkeys((*clients, _given(-1, pair, init))))
+            answered[pair] = tuple(dict.fromkeys((*clients, _given(-1, pair, each))))
     return answered
 
 

@@ -34,7 +34,7 @@ from fencepost.protocols.producer_epoch.id_state import UNKNOWN_ID, IdState, sta
 from fencepost.protocols.producer_epoch.initialisers import Initialisers, producers_connections
 from fencepost.protocols.producer_epoch.missing_lines import MissingLines, Numbering
 from fencepost.protocols.producer_epoch.refusals import Connection, KnownEpoch, refusals
-from fencepost.protocols.producer_epoch.request_rows import RequestRow, granted_inits
+from fencepost.protocols.producer_epoch.request_rows import RequestRow, giving_answers, granted_inits
 from fencepost.protocols.producer_epoch.request_targets import END, INIT
 from fencepost.protocols.producer_epoch.state import dump_id
 from fencepost.protocols.producer_epoch.states_met import MetStates, States
@@ -199,7 +199,7 @@ class TransactionStateManager:
                 *added_pairs(requests, transitions, self._late_lines),
                 *self._committed_meanwhile(each),
             ]
-            given = given_epochs(transitions, accepted, granted_inits(each.requests), each.state.given)
+            given = given_epochs(transitions, accepted, giving_answers(each.requests), each.state.given)
             pairs = [*accepted, *_aborting_inits(transitions)]
             states = States(transitions, self._late_lines)
             witnesses = Witnesses(each.requests, self._unread, self._tolerance_ms)
