@@ -191,12 +191,12 @@ def _unknown(
     if not witnessed and not any(None in state[_KNOWN:_PLACE] for state in states_met):
         return ALL_KNOWN
     log = f"{TRANSACTIONS_TOPIC}-{'?' if partition is None else partition}"
-    base = None if coordinator is None else coordinator.log.base
+    base = None if coordinator is None else coordinator.log.base or coordinator.log.contradicted
     if not witnessed and None not in [state[_KNOWN] for state in states_met]:
         reason = NOT_CAPTURED if base is None else CLEANED_AWAY
         return Unknown(reason, f"neither {log} nor the request logs tell all that the coordinator knew")
     if not witnessed:
-        return Unknown(NOT_CAPTURED, f"the id's history before this is not complete in the log of {log}")
+        return _incomplete(coordinator, log)
     if base is not None and base.ms is not None and request.requested_ms <= base.ms:
         return Unknown(
             CLEANED_AWAY, f"cleaned away: compaction has been over {log} where this request was decided"
@@ -208,6 +208,12 @@ def _unknown(
         if of_this
         else f"records of {log} from around this request were not captured",
     )
+
+
+def _incomplete(coordinator: Coordinator | None, log: str) -> Unknown:
+    if coordinator is not None and coordinator.log.contradicted is not None:
+        return Unknown(CLEANED_AWAY, f"what compaction left of {log} contradicts what follows")
+    return Unknown(NOT_CAPTURED, f"the id's history before this is not complete in the log of {log}")
 
 
 _UNTOLD = Unknown(

@@ -38,7 +38,11 @@ from fencepost.protocols.producer_epoch.request_rows import RequestRow, giving_a
 from fencepost.protocols.producer_epoch.request_targets import END, INIT
 from fencepost.protocols.producer_epoch.state import dump_id
 from fencepost.protocols.producer_epoch.states_met import MetStates, States
-from fencepost.protocols.producer_epoch.transaction_log import TransactionRecord, transaction_records
+from fencepost.protocols.producer_epoch.transaction_log import (
+    TransactionRecord,
+    consistent,
+    transaction_records,
+)
 from fencepost.protocols.producer_epoch.transaction_metadata import TransactionMetadata, Transition
 from fencepost.protocols.producer_epoch.transactions import Transaction, transactions
 from fencepost.protocols.producer_epoch.verifications import verified_during
@@ -136,7 +140,11 @@ class TransactionStateManager:
             cleaned_to=evidence.cleaned_to,
             unread=pieces,
         )
-        for record in transaction_records(evidence.records, log):
+        records = transaction_records(evidence.records, log)
+        is_handed_down = any(log.base and log.base.to + 1 == each.offset for each in self._states.values())
+        if not is_handed_down and (trusted := consistent(log, records)) is not log:
+            log, records = trusted, transaction_records(evidence.records, trusted)
+        for record in records:
             self._id(record.transactional_id).records.append(record)
         for name, state in self._states.items():
             of_id = self._ids.get(name, _Id(name))
