@@ -28,6 +28,7 @@ from fencepost.protocols.producer_epoch.witnesses import WitnessedState
 from fencepost.reasons import (
     ALL_KNOWN,
     CLEANED_AWAY,
+    LOST_IN_ELECTION,
     NO_ANSWER,
     NOT_CAPTURED,
     SEVERAL_STATES,
@@ -201,11 +202,21 @@ def _unknown(
         return Unknown(
             CLEANED_AWAY, f"cleaned away: compaction has been over {log} where this request was decided"
         )
-    of_this = not states_met and request.error == NO_ERROR and request.api_key == INIT
+    is_init = not states_met and request.error == NO_ERROR and request.api_key == INIT
+    return _no_record(request, coordinator, log, is_init=is_init)
+
+
+def _no_record(request: RequestRow, coordinator: Coordinator | None, log: str, *, is_init: bool) -> Unknown:
+    around = (request.broker_id, request.requested_ms, request.responded_ms)
+    if coordinator is not None and coordinator.has_lost(*around):
+        return Unknown(
+            LOST_IN_ELECTION,
+            f"an unclean election may have taken records of {log} from around this request",
+        )
     return Unknown(
         NOT_CAPTURED,
         f"the record of this request is not in the captured log of {log}"
-        if of_this
+        if is_init
         else f"records of {log} from around this request were not captured",
     )
 

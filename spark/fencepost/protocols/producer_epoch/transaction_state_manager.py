@@ -50,7 +50,7 @@ from fencepost.protocols.producer_epoch.verified_transactions import Verified, v
 from fencepost.protocols.producer_epoch.witnesses import Witnesses
 from fencepost.replay.clock_steps import StepsOfCluster
 from fencepost.replay.coordinator_logs import UNKNOWN
-from fencepost.replay.coverage import LogKey, is_complete, is_whole, log_coverage
+from fencepost.replay.coverage import LogKey, is_complete, log_coverage
 from fencepost.replay.keys import TRANSACTIONS_TOPIC
 from fencepost.replay.late_lines import LateLines
 from fencepost.replay.logs import Batches, Log
@@ -193,9 +193,7 @@ class TransactionStateManager:
                 cluster,
                 None,
                 *place,
-                is_whole(log),
-                *self._coordinator.known_from(),
-                *self._coordinator.known_to(),
+                *self._coordinator.how_far(self._coordinator.known_from()),
             )
         for _, each in sorted(self._ids.items()):
             transitions = self._replay(each)
@@ -265,7 +263,7 @@ class TransactionStateManager:
             answered = rows.account_rows[account.ANSWERED_TRANSACTION]
             for name, producer_id, *counts in count_answered_transactions(each.requests, self._tolerance_ms):
                 answered.add(cluster, producer_id, name, *counts)
-        coverage = (*place, is_whole(log), *known_from, *coordinator.known_to())
+        coverage = (*place, *coordinator.how_far(known_from))
         for producer_id, epoch in compacted.items():
             is_newest = state.newest is not None and state.newest.record.producer_id == producer_id
             counted_from = state.counted_from if is_newest else None
