@@ -166,6 +166,7 @@ class _Shard:
             for life, covered, during in lives.pieces:
                 self._rows.add_coverage(group_id, life, covered, during)
         joins = evidence.lines.joins
+        are_of_generations = [isinstance(record, GenerationRecord) for record in evidence.records]
         self._rows.add_generations(
             generations, Rebalances(joins, evidence.coordinator_lines, self._leaders, self._tolerance_ms)
         )
@@ -177,7 +178,8 @@ class _Shard:
             self._tolerance_ms,
             steps=self._evidence.clock_steps,
             whole=self._whole,
-            other_kinds=any(not isinstance(record, GenerationRecord) for record in evidence.records),
+            other_kinds=not all(are_of_generations),
+            begins_otherwise=not all(are_of_generations[:1]),
             base=self._evidence.log.base,
             unread=self._evidence.unread_lines,
         )
