@@ -158,9 +158,10 @@ NoStaleEndGranted ==
 \*
 \* Where it does not hold: wherever recovery is made so, on purpose. A client is told by its client.id, connection and
 \* correlation ids: it is unknown (client_unknown) if the line of the request that was given the epoch is missing, and if
-\* one client.id used two connections, which two processes do that share the name, unless one counter numbers the requests
-\* of both and no number is missing in between: then one process has reconnected. What the coordinator aborts on its own,
-\* and what an operator ends with kafka-transactions.sh, has no EndTxn and is not judged.
+\* one client.id used two connections, which two processes do that share the name, unless the numbers tell. If one counter
+\* numbers the requests of both and no number is missing in between, one process has reconnected. If both are of Java
+\* clients, which use a number once, and have one in common, another process began to count anew. What the coordinator
+\* aborts on its own, and what an operator ends with kafka-transactions.sh, has no EndTxn and is not judged.
 \*
 \* On call: look whether the writer was still at work. The verdict has the client that ended the transaction (client_id,
 \* connection) and the one that was given the epoch (given_client_id, given_connection). fct_transactions shows the

@@ -308,10 +308,11 @@ select
     offset_before,
     fetch_offset as reset_to,
     case
-        when log_start_offset = high_watermark then 'empty_log'
-        when fetch_offset = log_start_offset then 'beginning'
+        when log_start_offset = high_watermark or high_watermark = 0 then 'empty_log'
+        when fetch_offset = log_start_offset or fetch_offset = 0 then 'beginning'
         when fetch_offset >= high_watermark then 'end'
-        when fetch_offset is not null then 'between'
+        -- answers to Fetch before version 5 do not say where the log begins
+        when log_start_offset is not null then 'between'
     end as began_where,
     -- offsets of one topic alone can be compared
     case

@@ -133,11 +133,28 @@ class CorrelationIds:
         """Whether every id between those of a connection and this one has its line. ``ms``: when this one
         was sent; a line of the connection must have been logged ``within_ms`` of that.
         """
-        sent = self._sent.get(connection)
-        if sent is None or all(abs(ms - at) > within_ms for _, at in sent.times):
+        sent = self._near(connection, ms, within_ms)
+        if sent is None:
             return False
         before = max((min(last, to - 1) for first, last in sent.ranges if first < to), default=None)
         return before is not None and self.is_whole(before, to)
+
+    def repeats(
+        self, connection: Connection, other: CorrelationIds, others: Connection, ms: int, within_ms: int
+    ) -> bool:
+        """Whether Java clients sent some id on this connection and on one of ``other``, so that these are two
+        clients. ``ms``: when one of them was sent here; a line of the other connection must have been logged
+        ``within_ms`` of that.
+        """
+        one, before = self._sent.get(connection), other._near(others, ms, within_ms)
+        if one is None or before is None or not (is_java(one.software) and is_java(before.software)):
+            return False
+        return overlap(one.ranges, before.ranges)
+
+    def _near(self, connection: Connection, ms: int, within_ms: int) -> ConnectionIds | None:
+        """The ids of a connection that has a line of about this time."""
+        sent = self._sent.get(connection)
+        return sent if sent is not None and any(abs(ms - at) <= within_ms for _, at in sent.times) else None
 
 
 def by_counter(sent: Iterable[ConnectionIds]) -> Mapping[Connection, CorrelationIds]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -127,7 +128,8 @@ class Log:
     """The batches of one log that survived elections, in offset order, each in its stretch.
 
     ``rows``: the place of each surviving batch among all batches. ``stretch``: the number of its stretch.
-    ``based``: how many batches at the beginning are compacted (see ``base``).
+    ``based``: how many batches at the beginning are compacted (see ``base``). ``contradicted``: the base that
+    ``without_base`` has left out.
     """
 
     def __init__(
@@ -165,8 +167,21 @@ class Log:
         hidden = [offset - 1 for offset, epoch in damaged if self.find(offset, epoch) is not None]
         certain_to = min([*hidden, *(each.segment_from for each in unread)], default=None)
         self.base, self.based = self._compacted(gaps, cleaned_to, certain_to)
+        self.contradicted: Base | None = None
+        self._of = (batches, gaps, unread)
+        self._divide()
+
+    def _divide(self) -> None:
+        batches, gaps, unread = self._of
         self.stretch: Longs = np.cumsum(gaps) if self.base is None else np.full(len(gaps), COMPACTED)
         self.stretches = self._stretches(batches, unread)
+
+    def without_base(self) -> Log:
+        """The same log, if what compaction left of its beginning tells no state: as after a hole."""
+        log = copy(self)
+        log.base, log.based, log.contradicted = None, 0, self.base
+        log._divide()
+        return log
 
     def __len__(self) -> int:
         return len(self.rows)

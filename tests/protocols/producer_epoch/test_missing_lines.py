@@ -87,7 +87,7 @@ def test_missing_lines(sent: list[Sent], ms: int, is_missing: bool) -> None:
         assert MissingLines(lines, numbering, TOLERANCE_MS).around(ms) == is_missing
 
 
-GOING_ON = {
+SENDERS = {
     "its numbers go on": ([Sent("a", "0..4", (100, 150), {}), Sent("b", "5..9", (600, 900), {})], 7, True),
     "and come back": ([Sent("a", "0..4 8..9", (100, 900), {}), Sent("b", "5..7", (600, 700), {})], 6, True),
     "over a third connection": (
@@ -95,8 +95,8 @@ GOING_ON = {
         7,
         True,
     ),
-    "long after": ([Sent("a", "0..4", (1, 9), {}), Sent("b", "5..9", (9_000_000, 9_000_900), {})], 7, False),
-    "a number is missing": ([Sent("a", "0..4", (100, 150), {}), Sent("b", "6..9", (600, 900), {})], 7, False),
+    "long after": ([Sent("a", "0..4", (1, 9), {}), Sent("b", "5..9", (9_000_000, 9_000_900), {})], 7, None),
+    "a number is missing": ([Sent("a", "0..4", (100, 150), {}), Sent("b", "6..9", (600, 900), {})], 7, None),
     "it was started again": (
         [Sent("a", "0..2 4..9", (100, 300), {}), Sent("b", "0..2 4..9", (900, 990), {})],
         5,
@@ -106,20 +106,43 @@ GOING_ON = {
     "another maker's client numbers each connection": (
         [Sent("a", "1..4", (100, 150), {}, OTHER), Sent("b", "5..9", (600, 900), {}, OTHER)],
         7,
+        None,
+    ),
+    "another maker's client was started again": (
+        [Sent("a", "1..9", (100, 150), {}, OTHER), Sent("b", "1..9", (600, 900), {}, OTHER)],
+        7,
+        None,
+    ),
+    "it was started again on a third connection": (
+        [
+            Sent("a", "4..9", (1, 150), {}),
+            Sent("x", "0..3", (600, 610), {}),
+            Sent("b", "4..9", (650, 900), {}),
+        ],
+        7,
         False,
+    ),
+    "it was started again long after": (
+        [Sent("a", "0..9", (1, 9), {}), Sent("b", "0..9", (9_000_000, 9_000_900), {})],
+        7,
+        None,
     ),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("sent", "number", "goes_on"), GOING_ON.values(), ids=GOING_ON)
-def test_a_client_goes_on_with_its_numbers_on_another_connection(
-    sent: list[Sent], number: int, goes_on: bool
+@pytest.mark.parametrize(("sent", "number", "is_senders"), SENDERS.values(), ids=SENDERS)
+def test_a_client_is_known_by_its_numbers_on_another_connection(
+    sent: list[Sent], number: int, is_senders: bool | None
 ) -> None:
-    numbering = Numbering(pa.Table.from_pylist(list(map(_row, sent)), REQUEST_IDS.arrow_schema))
-    request = _line("b", number, max(sent[-1].times[0], 700))
-    assert numbering.goes_on((1, "a"), request) == goes_on
-    given = GivenEpoch(3, 7, 0, 1, "client", "a")
-    assert is_anothers(request, [given], numbering.goes_on) is (False if goes_on else None)
+    for ordered in (sent, sent[::-1]):
+        numbering = Numbering(pa.Table.from_pylist(list(map(_row, ordered)), REQUEST_IDS.arrow_schema))
+        request = _line("b", number, max(sent[-1].times[0], 700))
+        assert numbering.is_senders((1, "a"), request) is is_senders
+        given = GivenEpoch(3, 7, 0, 1, "client", "a")
+        is_another = None if is_senders is None else not is_senders
+        assert is_anothers(request, [given], numbering.is_senders) is is_another
+        nameless = given._replace(broker_id=None, client_id=None, connection=None)
+        assert is_anothers(request, [given, nameless], numbering.is_senders) is (is_another and None)
 
 
 def _row(sent: Sent) -> dict[str, object]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+import duckdb
 import pyarrow as pa
 import pytest
+import sqlglot
 
 from fencepost.protocols.producer_epoch import report
 from fencepost.protocols.producer_epoch.report import Producers
@@ -66,3 +68,29 @@ def test_numbers_and_nouns_agree(number: int, said: str) -> None:
     text = " ".join(" ".join(lines).split())
     for sentence in said.splitlines():
         assert sentence in text, text
+
+
+def test_batches_that_came_too_early_are_no_fault_of_the_client() -> None:
+    """A batch that comes before the last transaction is complete is refused, and so is the one behind it."""
+    marts = _Marts(1)
+    with duckdb.connect() as database:
+        database.execute("""
+            CREATE SCHEMA marts;
+            CREATE TABLE marts.fct_refused_produces AS SELECT 'c' AS cluster, * FROM (VALUES
+                ('CONCURRENT_TRANSACTIONS', 'not_in_transaction', 'NONE'),
+                ('OUT_OF_ORDER_SEQUENCE_NUMBER', 'out_of_sequence', 'CONCURRENT_TRANSACTIONS'),
+                ('OUT_OF_ORDER_SEQUENCE_NUMBER', 'out_of_sequence', 'NONE'),
+                ('OUT_OF_ORDER_SEQUENCE_NUMBER', 'out_of_sequence', NULL),
+                ('INVALID_TXN_STATE', 'not_in_transaction', 'NONE'),
+                ('INVALID_TXN_STATE', 'not_in_transaction', 'NONE'),
+                ('INVALID_TXN_STATE', 'not_in_transaction', 'NONE')
+            ) AS t (error, reason, error_before)
+        """)
+        (sql,) = sqlglot.transpile(report._PRODUCES, read="spark", write="duckdb")
+        marts._rows[report._PRODUCES] = database.sql(sql).to_arrow_table().to_pylist()
+    lines = Producers(cast(Reader, cast(Any, marts)))("c")
+    assert (
+        "7 batches were refused: 3 outside a transaction, 2 out of sequence, though the broker had lost "
+        "nothing that is known, 1 behind one that had been refused, 1 while the coordinator was busy with a "
+        "transaction of theirs."
+    ) in " ".join(" ".join(lines).split())

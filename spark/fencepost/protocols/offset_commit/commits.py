@@ -42,11 +42,12 @@ class Commits:
         offsets: OffsetMetadataManager,
         lateness: Lateness,
         base: Base | None,
+        contradicted: Base | None,
         untold: bool = False,
     ) -> None:
         """``untold``: it is not known which incarnation of the log decided the requests."""
         log = f"{OFFSETS_TOPIC}-{'?' if partition is None else partition}"
-        self._reasons = Reasons(log, lateness, base, untold=untold)
+        self._reasons = Reasons(log, lateness, base, contradicted, untold=untold)
         self._metadata = metadata
         self._matches, self._outcomes = matches, Outcomes(offsets, matches, lateness)
         self.commits = commit_rows(cluster, requests, self._outcomes)

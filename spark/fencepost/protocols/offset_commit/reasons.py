@@ -26,10 +26,20 @@ from fencepost.replay.logs import Base
 class Reasons:
     """The reasons for commits to one coordinator's groups."""
 
-    def __init__(self, log: str, lateness: Lateness, base: Base | None, *, untold: bool = False) -> None:
+    def __init__(
+        self,
+        log: str,
+        lateness: Lateness,
+        base: Base | None,
+        contradicted: Base | None = None,
+        *,
+        untold: bool = False,
+    ) -> None:
         """``log``: the name of the coordinator's partition; ``base``: the part of it that compaction left;
-        ``untold``: it is not known which incarnation of the log decided the commits.
+        ``contradicted``: that part, if it is left out since it contradicts what follows; ``untold``: it is
+        not known which incarnation of the log decided the commits.
         """
+        self._contradicted = contradicted
         self._log = log
         self._untold = untold
         self._lateness = lateness
@@ -55,7 +65,7 @@ class Reasons:
 
     def unplaced(self, commit: Commit, matches: Matches) -> Unknown:
         """Why no place in the log was found for a request that has an answer."""
-        request, base = commit.request, self._base
+        request, base = commit.request, self._base or self._contradicted
         start_ms = request.requested_ms - self._lateness.of(request)
         content = f"{self._log} has records with this commit's content"
         if request.broker_id in matches.other_clocks:
@@ -96,6 +106,11 @@ class Reasons:
         """Which part is missing of a state that was found: of the group's history unless ``complete``, of the
         metadata log unless ``keyed`` and ``ruled``; else of what happened before the records.
         """
+        if not complete and self._contradicted is not None:
+            return self._cleaned_away(
+                "before this commit, and what is left contradicts what follows: copies of this log were "
+                "compacted apart"
+            )
         if not complete:
             return Unknown(
                 NOT_CAPTURED,

@@ -30,6 +30,7 @@ from fencepost.protocols.offset_commit.shard import (
     ShardEvidence,
     by_group,
     decode_shard,
+    with_consistent_log,
 )
 from fencepost.protocols.offset_commit.signs_of_life import SignsOfLife
 from fencepost.protocols.offset_commit.states import state_of_answers
@@ -89,6 +90,7 @@ class GroupCoordinatorShard:
     """
 
     def __init__(self, evidence: ShardEvidence, metadata: ClusterMetadata, tolerance_ms: int) -> None:
+        evidence = with_consistent_log(evidence)
         self._metadata = metadata
         self._unread_lines, self._steps = evidence.unread_lines, evidence.clock_steps
         self._stretches = {stretch.number: stretch for stretch in evidence.log.stretches}
@@ -131,6 +133,7 @@ class GroupCoordinatorShard:
             offsets=offsets,
             lateness=self._lateness,
             base=evidence.log.base,
+            contradicted=evidence.log.contradicted,
             untold=evidence.incarnation is UNKNOWN,
         )
         unlogged = unlogged_rows(

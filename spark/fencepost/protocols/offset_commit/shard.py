@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from fencepost.protocols.offset_commit.commit_lines import commit_lines
 from fencepost.protocols.offset_commit.commit_records import CommitRecords
@@ -23,6 +24,7 @@ from fencepost.protocols.offset_commit.requests import COMMIT_APIS
 from fencepost.replay.clock_steps import StepsOfCluster
 from fencepost.replay.coordinator_logs import ONLY, Incarnation
 from fencepost.replay.garbage_collection import give_back
+from fencepost.replay.group_coordinator.contradictions import Member, consistent
 from fencepost.replay.group_coordinator.decoding import commit_records, group_records, log_of, markers
 from fencepost.replay.group_coordinator.evidence import ShardRows
 from fencepost.replay.group_coordinator.needed_records import select_needed_records
@@ -97,6 +99,29 @@ def decode_shard(rows: ShardRows, topics: Topics) -> ShardEvidence:
         rows.incarnation,
         rows.moved,
     )
+
+
+def with_consistent_log(evidence: ShardEvidence) -> ShardEvidence:
+    """The evidence, whose log has no compacted beginning if that contradicts what follows."""
+    base, records = evidence.log.base, evidence.group_records
+    if base is None or base.ms is None or consistent(evidence.log, records) is evidence.log:
+        return evidence
+    return replace(evidence, log=consistent(evidence.log, records, set(_heard_after(base.ms, evidence))))
+
+
+def _heard_after(ms: int, evidence: ShardEvidence) -> Iterator[Member]:
+    """The members of whom the coordinator was told after a time."""
+    for answer in evidence.heartbeats:
+        if answer.requested_ms > ms and answer.member_epoch is not None:
+            yield answer.group_id, answer.member_id
+    for line in evidence.member_lines:
+        if line.requested_ms > ms and line.fine:
+            yield line.group_id, line.member_id
+    requests = evidence.requests
+    later = np.flatnonzero(requests["requested_ms"][requests.request] > ms)
+    accepted = later[np.asarray(pc.fill_null(requests.accepted(later), False))]
+    for request in requests.each_alone(np.unique(requests.request[accepted])):
+        yield request.group_id, request.member_id
 
 
 def read_members(

@@ -50,8 +50,8 @@ class Places:
     """The places of the JoinGroups of one group.
 
     ``whole``: whether no part of the group's log is missing, except what compaction removed up to ``base``
-    (None: nothing). ``other_kinds``: whether the group is, or was, of another kind as well. ``steps``: the
-    times that passed twice.
+    (None: nothing). ``other_kinds``: whether the group is, or was, of another kind as well;
+    ``begins_otherwise``: whether its first record is of another kind. ``steps``: the times that passed twice.
     """
 
     def __init__(
@@ -64,6 +64,7 @@ class Places:
         steps: StepsOfCluster,
         whole: bool,
         other_kinds: bool,
+        begins_otherwise: bool,
         base: Base | None,
     ) -> None:
         self._generations = generations
@@ -75,7 +76,8 @@ class Places:
         self._epochs = [generation.record.leader_epoch for generation in generations]
         self._leaders = leaders
         self._tolerance_ms = tolerance_ms
-        self._whole = whole and not other_kinds
+        self._whole = whole and not begins_otherwise
+        self._begins_otherwise = begins_otherwise
         self._other_kinds = other_kinds
         self._base = base
         self._signs = signs
@@ -155,7 +157,7 @@ class Places:
         of the clock that dated the records (None: at any time).
         """
         if number < 0:
-            return True
+            return self._begins_otherwise or not self._whole
         end = self._generations[number].end
         return self._may_be_over(number) and (
             end is None or end.ms is None or until is None or end.ms <= until

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -29,6 +29,7 @@ from fencepost.replay.columns import Columns
 from fencepost.replay.coordinator_logs import ONLY, Incarnation
 from fencepost.replay.coverage import is_whole
 from fencepost.replay.garbage_collection import collection_paused
+from fencepost.replay.group_coordinator.contradictions import consistent
 from fencepost.replay.group_coordinator.decoding import log_of
 from fencepost.replay.group_coordinator.evidence import ShardRows, placed, without_compacted
 from fencepost.replay.group_coordinator.needed_records import select_needed_records
@@ -114,6 +115,7 @@ class _Shard:
     """One partition of ``__consumer_offsets``, group by group."""
 
     def __init__(self, evidence: ShardEvidence, metadata: ClusterMetadata, tolerance_ms: int) -> None:
+        evidence = replace(evidence, log=consistent(evidence.log, evidence.records))
         self._evidence = evidence
         self._metadata = metadata
         self._tolerance_ms = tolerance_ms
@@ -164,6 +166,7 @@ class _Shard:
             for life, covered, during in lives.pieces:
                 self._rows.add_coverage(group_id, life, covered, during)
         joins = evidence.lines.joins
+        are_of_generations = [isinstance(record, GenerationRecord) for record in evidence.records]
         self._rows.add_generations(
             generations, Rebalances(joins, evidence.coordinator_lines, self._leaders, self._tolerance_ms)
         )
@@ -175,7 +178,8 @@ class _Shard:
             self._tolerance_ms,
             steps=self._evidence.clock_steps,
             whole=self._whole,
-            other_kinds=any(not isinstance(record, GenerationRecord) for record in evidence.records),
+            other_kinds=not all(are_of_generations),
+            begins_otherwise=not all(are_of_generations[:1]),
             base=self._evidence.log.base,
             unread=self._evidence.unread_lines,
         )

@@ -54,8 +54,8 @@ class State(NamedTuple):
 class StatesMet:
     """The states that the JoinGroups of one group may have met.
 
-    ``steps``, ``whole``, ``other_kinds``, ``base``: as of Places. ``unread``: positions of lines of request
-    logs that could not be read, by file.
+    ``steps``, ``whole``, ``other_kinds``, ``begins_otherwise``, ``base``: as of Places. ``unread``:
+    positions of lines of request logs that could not be read, by file.
     """
 
     def __init__(
@@ -69,6 +69,7 @@ class StatesMet:
         steps: StepsOfCluster,
         whole: bool,
         other_kinds: bool,
+        begins_otherwise: bool,
         base: Base | None,
         unread: UnreadLines,
     ) -> None:
@@ -85,6 +86,7 @@ class StatesMet:
             steps=steps,
             whole=whole,
             other_kinds=other_kinds,
+            begins_otherwise=begins_otherwise,
             base=base,
         )
         self._base = base

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from fencepost.protocols.producer_epoch.facts import FOREVER
 from fencepost.replay.coordinator_logs import ONLY, Incarnation
-from fencepost.replay.coverage import LogKey, begins
+from fencepost.replay.coverage import LogKey, begins, is_whole
 from fencepost.replay.logs import Log, Term
 from fencepost.replay.terms import Terms
 
@@ -66,6 +66,15 @@ class Coordinator:
         leaves no hole.
         """
         return ms > term.last_ms and (term.stretch, term.leader_epoch) in self._cut
+
+    def has_lost(self, broker_id: int, from_ms: int, to_ms: int) -> bool:
+        """Whether an unclean election may have taken what a broker wrote in a period."""
+        return any(self.may_have_lost(term, to_ms) for term in self.terms.of(broker_id, from_ms, to_ms))
+
+    def how_far(self, known_from: tuple[int | None, int | None]) -> tuple[object, ...]:
+        """``whole`` to ``cut`` of a row of account.COORDINATOR. ``known_from``: as the method gives it."""
+        is_cut = bool(self._cut)
+        return (is_whole(self.log) and not is_cut, *known_from, *self.known_to(), is_cut)
 
     def goes_on_past(self, term: Term, ms: int) -> bool:
         """Whether all records of a term up to ``ms`` are known: behind its newest record the end of the log

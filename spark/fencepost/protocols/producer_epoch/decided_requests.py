@@ -28,6 +28,7 @@ from fencepost.protocols.producer_epoch.witnesses import WitnessedState
 from fencepost.reasons import (
     ALL_KNOWN,
     CLEANED_AWAY,
+    LOST_IN_ELECTION,
     NO_ANSWER,
     NOT_CAPTURED,
     SEVERAL_STATES,
@@ -159,7 +160,7 @@ def _request_values(request: RequestRow) -> tuple[Any, ...]:
 def _given_values(request: RequestRow, given: Sequence[GivenEpoch], numbering: Numbering) -> tuple[Any, ...]:
     """The last three values of _REQUEST_COLUMNS."""
     client = (given[0].client_id, given[0].connection) if given else (None, None)
-    return (*client, is_anothers(request, given, numbering.goes_on))
+    return (*client, is_anothers(request, given, numbering.is_senders))
 
 
 _OUTCOME = ("granted", "fenced", "busy", "failed", "returned_id", "returned_epoch")
@@ -191,23 +192,39 @@ def _unknown(
     if not witnessed and not any(None in state[_KNOWN:_PLACE] for state in states_met):
         return ALL_KNOWN
     log = f"{TRANSACTIONS_TOPIC}-{'?' if partition is None else partition}"
-    base = None if coordinator is None else coordinator.log.base
+    base = None if coordinator is None else coordinator.log.base or coordinator.log.contradicted
     if not witnessed and None not in [state[_KNOWN] for state in states_met]:
         reason = NOT_CAPTURED if base is None else CLEANED_AWAY
         return Unknown(reason, f"neither {log} nor the request logs tell all that the coordinator knew")
     if not witnessed:
-        return Unknown(NOT_CAPTURED, f"the id's history before this is not complete in the log of {log}")
+        return _incomplete(coordinator, log)
     if base is not None and base.ms is not None and request.requested_ms <= base.ms:
         return Unknown(
             CLEANED_AWAY, f"cleaned away: compaction has been over {log} where this request was decided"
         )
-    of_this = not states_met and request.error == NO_ERROR and request.api_key == INIT
+    is_init = not states_met and request.error == NO_ERROR and request.api_key == INIT
+    return _no_record(request, coordinator, log, is_init=is_init)
+
+
+def _no_record(request: RequestRow, coordinator: Coordinator | None, log: str, *, is_init: bool) -> Unknown:
+    around = (request.broker_id, request.requested_ms, request.responded_ms)
+    if coordinator is not None and coordinator.has_lost(*around):
+        return Unknown(
+            LOST_IN_ELECTION,
+            f"an unclean election may have taken records of {log} from around this request",
+        )
     return Unknown(
         NOT_CAPTURED,
         f"the record of this request is not in the captured log of {log}"
-        if of_this
+        if is_init
         else f"records of {log} from around this request were not captured",
     )
+
+
+def _incomplete(coordinator: Coordinator | None, log: str) -> Unknown:
+    if coordinator is not None and coordinator.log.contradicted is not None:
+        return Unknown(CLEANED_AWAY, f"what compaction left of {log} contradicts what follows")
+    return Unknown(NOT_CAPTURED, f"the id's history before this is not complete in the log of {log}")
 
 
 _UNTOLD = Unknown(

@@ -34,13 +34,14 @@ NO_EPOCH, ANY_EPOCH = -1, 2**15 - 1
 class CoordinatorCoverage:
     """How much of a coordinator's log about one producer id is known.
 
-    ``whole``: the log has no hole, from its beginning or from the end of compaction on; ``whole_ms`` is the
-    time of that (UNKNOWN for the beginning), ``known_ms`` the time at which the log ends (FOREVER: nothing
-    was written afterwards), by the clocks of the brokers ``whole_by`` and ``known_by`` (UNKNOWN where
-    several brokers, or none, may have dated it). Compaction removed no transaction of an epoch above
-    ``compacted_epoch``; where states are dumped, all transactions of epochs from ``counted_from`` on have
-    been counted (UNKNOWN: of no epoch). ``log`` is the partition_key of the coordinator's log that
-    names the producer id; if no log names it, ``transactional_id`` is None.
+    ``whole``: the log has no hole, from its beginning or from the end of compaction on, and no unclean
+    election may have taken records of it (``cut``). ``whole_ms`` is the time of that (UNKNOWN for the
+    beginning), ``known_ms`` the time at which the log ends (FOREVER: nothing was written afterwards), by the
+    clocks of the brokers ``whole_by`` and ``known_by`` (UNKNOWN where several brokers, or none, may have
+    dated it). Compaction removed no transaction of an epoch above ``compacted_epoch``; where states are
+    dumped, all transactions of epochs from ``counted_from`` on have been counted (UNKNOWN: of no epoch).
+    ``log`` is the partition_key of the coordinator's log that names the producer id; if no log names it,
+    ``transactional_id`` is None.
     """
 
     transactional_id: str | None
@@ -51,6 +52,7 @@ class CoordinatorCoverage:
     whole_by: int
     known_ms: int
     known_by: int
+    cut: bool = False
     counted_from: int = UNKNOWN
 
     def merge(self, other: CoordinatorCoverage) -> CoordinatorCoverage:
@@ -65,6 +67,7 @@ class CoordinatorCoverage:
             self.whole_by if self.whole_by == other.whole_by else UNKNOWN,
             min(self.known_ms, other.known_ms),
             self.known_by if self.known_by == other.known_by else UNKNOWN,
+            self.cut or other.cut,
             # neither of two transactional ids has counted all transactions of the producer id
             UNKNOWN,
         )
@@ -244,10 +247,10 @@ def _unnamed_producers(
     return coverage
 
 
-def _how_far(rows: pa.Table) -> Iterator[tuple[bool, int, int, int, int]]:
-    """``whole`` to ``known_by`` of rows of the kinds COORDINATOR and KNOWN."""
+def _how_far(rows: pa.Table) -> Iterator[tuple[bool, int, int, int, int, bool]]:
+    """``whole`` to ``cut`` of rows of the kinds COORDINATOR and KNOWN."""
     times = (longs(rows[name]).tolist() for name in ("whole_ms", "whole_by", "known_ms", "known_by"))
-    return zip(rows["whole"].to_pylist(), *times, strict=True)
+    return zip(rows["whole"].to_pylist(), *times, rows["cut"].to_pylist(), strict=True)
 
 
 def named_producers(accounts: Account) -> dict[tuple[str, int], CoordinatorCoverage]:

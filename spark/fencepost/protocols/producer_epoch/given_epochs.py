@@ -33,19 +33,18 @@ _Given = dict[_IdAndEpoch, tuple[GivenEpoch, ...]]
 
 GivenEpochs = Mapping[_IdAndEpoch, tuple[GivenEpoch, ...]]
 """By producer id and epoch, the clients that were given it, in the order of the log. If the log does not have
-the first of them, one without a name stands first, and behind it those that answers to InitProducerId show
-(at offset -1).
+the first of them, one without a name stands first, and behind it those that answers show (at offset -1).
 """
 
 
 def given_epochs(
     transitions: Iterable[Transition],
     accepted: Iterable[Pair],
-    inits: Iterable[RequestRow],
+    answers: Iterable[RequestRow],
     before: Iterable[GivenEpoch],
 ) -> GivenEpochs:
-    """The epochs that clients were given. ``accepted``: requests and the records that they wrote; ``inits``:
-    granted_inits; ``before``: newest_given before the first of ``transitions``.
+    """The epochs that clients were given. ``accepted``: requests and the records that they wrote;
+    ``answers``: of giving_answers; ``before``: newest_given before the first of ``transitions``.
     """
     requests = {each.record.offset: each.request for each in accepted if each.sure}
     given: _Given = {}
@@ -73,7 +72,7 @@ def given_epochs(
         elif transition.changes_identity and request and _gives_a_new_epoch(request, transition):
             given[pair] = (_given(record.offset, pair, request),)
     # the newest are the last ones
-    return _answered(inits, given) | given
+    return _answered(answers, given) | given
 
 
 def newest_given(given: GivenEpochs, cut: int) -> tuple[GivenEpoch, ...]:
@@ -85,35 +84,46 @@ def newest_given(given: GivenEpochs, cut: int) -> tuple[GivenEpoch, ...]:
 
 
 def is_anothers(
-    request: RequestRow, given: Iterable[GivenEpoch], goes_on: Callable[[Connection, RequestRow], bool]
+    request: RequestRow,
+    given: Iterable[GivenEpoch],
+    is_senders: Callable[[Connection, RequestRow], bool | None],
 ) -> bool | None:
     """Whether none of the clients that were given an epoch sent a request; None if one client id has two
-    connections that may be of two clients, and if a name is missing. ``goes_on``: Numbering.goes_on.
+    connections that may be of two clients, and if a name is missing. ``is_senders``: Numbering.is_senders.
     """
-    own = (request.broker_id, request.client_id, request.connection)
-    clients = [(each.broker_id, each.client_id, each.connection) for each in given]
-    if request.connection is not None and own in clients:
+    sent = [_sent(request, each, is_senders) for each in given]
+    if True in sent:
         return False
-    client_ids = {client_id for _, client_id, _ in clients}
-    if clients and None not in (request.client_id, *client_ids) and request.client_id not in client_ids:
+    return None if None in sent or not sent else True
+
+
+def _sent(
+    request: RequestRow, client: GivenEpoch, is_senders: Callable[[Connection, RequestRow], bool | None]
+) -> bool | None:
+    """Whether a client sent a request."""
+    if None in (request.client_id, client.client_id):
+        return True if request.connection is not None and _names(request) == _names(client) else None
+    if client.client_id != request.client_id:
+        return False
+    if client.broker_id is None or client.connection is None or request.connection is None:
+        return None
+    if _names(request) == _names(client):
         return True
-    if any(
-        client_id == request.client_id and goes_on((broker_id, connection), request)
-        for broker_id, client_id, connection in clients
-        if broker_id is not None and connection is not None
-    ):
-        return False
-    return None
+    return is_senders((client.broker_id, client.connection), request)
 
 
-def _answered(inits: Iterable[RequestRow], known: Container[_IdAndEpoch]) -> _Given:
-    """What answers to InitProducerId gave, of the epochs that are not known from the log."""
+def _names(of: RequestRow | GivenEpoch) -> tuple[int | None, str | None, str | None]:
+    return (of.broker_id, of.client_id, of.connection)
+
+
+def _answered(answers: Iterable[RequestRow], known: Container[_IdAndEpoch]) -> _Given:
+    """What answers gave, of the epochs of which the log does not tell who was given them."""
     answered: _Given = {}
-    for init in inits:
-        pair = (init.returned_producer_id, init.returned_producer_epoch)
+    for each in answers:
+        pair = (each.returned_producer_id, each.returned_producer_epoch)
         if pair not in known:
             clients = answered.get(pair, (_given(-1, pair, None),))
-            answered[pair] = tuple(dict.fromkeys((*clients, _given(-1, pair, init))))
+            answered[pair] = tuple(dict.fromkeys((*clients, _given(-1, pair, each))))
     return answered
 
 

@@ -11,6 +11,7 @@ from fencepost.reasons import (
     ALL_KNOWN,
     CLEANED_AWAY,
     EVIDENCE_ENDS,
+    LOST_IN_ELECTION,
     NOT_CAPTURED,
     NOT_TOLD_APART,
     TOPIC_UNKNOWN,
@@ -19,6 +20,7 @@ from fencepost.reasons import (
 
 _HOLE = Unknown(NOT_CAPTURED, "a part of the partition's log, which may have its marker, was not captured")
 _COORDINATORS_HOLE = Unknown(NOT_CAPTURED, "the coordinator's log, or a part of it, was not captured")
+_CUT = Unknown(LOST_IN_ELECTION, "an unclean election may have taken records of the coordinator's log")
 _CLEANED = Unknown(CLEANED_AWAY, "compaction has removed records of the coordinator's log of that time")
 _BY_NAME = Unknown(TOPIC_UNKNOWN, "the coordinator's records have only the name of the topic")
 _ENDS = Unknown(EVIDENCE_ENDS, "the coordinator's log is not known past the begin of the transaction")
@@ -39,6 +41,7 @@ def why_unknown(listed: Longs, open_: Longs, left: Longs, moments: Moments) -> d
     why = (
         (listed != UNKNOWN, ALL_KNOWN),
         (open_ == UNKNOWN, _HOLE),
+        (moments.cut, _CUT),
         (~moments.whole, _COORDINATORS_HOLE),
         (~moments.begins_since, _CLEANED),
         (~moments.created_once & (left > 0), _BY_NAME),

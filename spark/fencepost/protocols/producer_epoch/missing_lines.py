@@ -55,16 +55,20 @@ class Numbering:
         """By client and connection. Most logs need none of them, so they are read when they are needed."""
         return {client: by_counter(sent.values()) for client, sent in sent_of(self._rows).items()}
 
-    def goes_on(self, connection: Connection, request: RequestRow) -> bool:
-        """Whether the client of a connection sent a request of the same client id on another one: one counter
-        numbers both, and no number between them lacks its line. What was long before may be in no chapter
+    def is_senders(self, connection: Connection, request: RequestRow) -> bool | None:
+        """Whether the client of a connection sent a request of the same client id on another one. It did if
+        one counter numbers both, and no number between them lacks its line. It did not if both are of Java
+        clients and have a number in common, as after a restart. What was long before may be in no chapter
         that has the request, so it tells nothing.
         """
         counters = self.by_client.get((request.client_id or "", host_of(request.connection) or ""), {})
-        numbers = counters.get((request.broker_id, request.connection or ""))
-        if numbers is None or numbers is not counters.get(connection):
-            return False
-        return numbers.goes_on(connection, request.correlation_id, request.requested_ms, OVERLAP_MS)
+        own = (request.broker_id, request.connection or "")
+        numbers, others, at = counters.get(own), counters.get(connection), request.requested_ms
+        if numbers is None or others is None:
+            return None
+        if numbers is others:
+            return numbers.goes_on(connection, request.correlation_id, at, OVERLAP_MS) or None
+        return False if numbers.repeats(own, others, connection, at, OVERLAP_MS) else None
 
 
 class MissingLines:

@@ -22,7 +22,8 @@ class Moments:
     """The transactions that partitions hold, each beside the coverage of its coordinator's log.
 
     ``begins_since``: whether it began after the compacted part of that log. ``ends_since``: whether it ended
-    after that, or has not ended. ``whole``: whether the log has no hole; ``known_past``: whether it is also
+    after that, or has not ended. ``whole``: whether the log has no hole, and lost nothing in an election
+    (``cut``: it may have); ``known_past``: whether it is also
     known past its first batch.
     ``began_ms``: when the Produce of the first batch was answered, else the batch's own timestamp, which is
     the client's; ``ended_ms``: the time of its marker, or when its topic was deleted. ``created_once``:
@@ -68,6 +69,7 @@ class Moments:
             _newest_markers(transactions, coverages, newest) > longs(transactions["first_offset"])
         )
         self.whole: Flags = np.array([each.whole for each in coverages], dtype=np.bool_)
+        self.cut: Flags = np.array([each.cut for each in coverages], dtype=np.bool_)
         self.known_past: Flags = self.whole & self.begins_since & ((known_ms == FOREVER) | dated | marked)
 
 

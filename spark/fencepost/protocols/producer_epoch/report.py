@@ -22,8 +22,10 @@ REFUSED = "marts.fct_refused_produces"
 REASONS = {
     "epoch_is_over": "of a fenced producer",
     "not_in_transaction": "outside a transaction",
+    "busy": "while the coordinator was busy with a transaction of theirs",
     "sent_again": "that had been written before",
     "out_of_sequence": "out of sequence, though the broker had lost nothing that is known",
+    "behind_refused": "behind one that had been refused",
     "broker_lost_records": "behind records that the broker had lost",
     "broker_lost_state": "of a producer that the broker had forgotten",
     "unknown": "for an unknown reason",
@@ -93,8 +95,9 @@ SELECT cluster, count(*) AS episodes, max(waited_ms) AS waited_ms, max_by(group_
 FROM (SELECT *, struct(waited_ms, -unix_millis(began_at)) AS longest FROM {UNSTABLE}) GROUP BY cluster
 """
 _PRODUCES = f"""
-SELECT cluster, reason, count(*) AS times FROM {REFUSED}
-GROUP BY cluster, reason ORDER BY times DESC, reason
+SELECT cluster, count(*) AS times, CASE WHEN error = 'CONCURRENT_TRANSACTIONS' THEN 'busy'
+  WHEN reason = 'out_of_sequence' AND error_before <> 'NONE' THEN 'behind_refused' ELSE reason END AS reason
+FROM {REFUSED} GROUP BY cluster, 3 ORDER BY times DESC, 3
 """
 _DANGLING = f"""
 SELECT cluster, remedy FROM {DANGLING} ORDER BY age_s DESC, topic, partition

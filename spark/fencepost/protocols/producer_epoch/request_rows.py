@@ -116,3 +116,11 @@ def read_request_rows(rows: pa.Table) -> list[RequestRow]:
 def granted_inits(requests: Iterable[RequestRow]) -> list[RequestRow]:
     """The InitProducerId requests among these that were granted."""
     return [each for each in requests if each.api_key == INIT and each.error == NONE]
+
+
+def giving_answers(requests: Iterable[RequestRow]) -> list[RequestRow]:
+    """The requests among these whose answers gave a producer id and epoch: InitProducerId, and EndTxn in
+    transaction version 2.
+    """
+    asked = (each for each in requests if each.api_key in (INIT, END) and each.error == NONE)
+    return [each for each in asked if each.returned_producer_id not in (None, -1)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +28,8 @@ STATUSES = {
 _PREPARING = frozenset(name for name in STATUSES.values() if name.startswith("Prepare"))
 _COMPLETED = frozenset(name for name in STATUSES.values() if name.startswith("Complete"))
 _TWO_PHASE_COMMIT_MS = 2**31 - 1
+_NEARLY_EXHAUSTED = 2**15 - 4
+"""An epoch after which a producer id may be followed by another one within two records."""
 
 
 class TransactionRecord(NamedTuple):
@@ -109,6 +111,26 @@ def transaction_records(records: pa.Table, log: Log) -> list[TransactionRecord]:
     )
     transaction_records = [TransactionRecord(*place, *fields) for *place, fields in placed]
     return _rebased(transaction_records, log) if log.base is not None else transaction_records
+
+
+def consistent(log: Log, records: Iterable[TransactionRecord]) -> Log:
+    """The log, without its compacted beginning if an id has another producer id right after it, and had not
+    used up the epochs of the one that compaction left: the id has expired in between. Each replica drops a
+    tombstone once it is older than delete.retention.ms, so a broker that was away for longer keeps records
+    whose tombstones it never got, and so does a lake between two audits. Nothing tells which others are of
+    that kind.
+    """
+    left: dict[str, TransactionRecord] = {}
+    for record in records:
+        if record.based:
+            left[record.transactional_id] = record
+        elif (before := left.pop(record.transactional_id, None)) is not None:
+            is_another = None not in (record.producer_id, before.producer_id) and (
+                record.producer_id not in (before.producer_id, before.next_producer_id)
+            )
+            if is_another and (before.producer_epoch or 0) < _NEARLY_EXHAUSTED:
+                return log.without_base()
+    return log
 
 
 def _rebased(records: list[TransactionRecord], log: Log) -> list[TransactionRecord]:

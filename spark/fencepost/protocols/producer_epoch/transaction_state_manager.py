@@ -34,11 +34,15 @@ from fencepost.protocols.producer_epoch.id_state import UNKNOWN_ID, IdState, sta
 from fencepost.protocols.producer_epoch.initialisers import Initialisers, producers_connections
 from fencepost.protocols.producer_epoch.missing_lines import MissingLines, Numbering
 from fencepost.protocols.producer_epoch.refusals import Connection, KnownEpoch, refusals
-from fencepost.protocols.producer_epoch.request_rows import RequestRow, granted_inits
+from fencepost.protocols.producer_epoch.request_rows import RequestRow, giving_answers, granted_inits
 from fencepost.protocols.producer_epoch.request_targets import END, INIT
 from fencepost.protocols.producer_epoch.state import dump_id
 from fencepost.protocols.producer_epoch.states_met import MetStates, States
-from fencepost.protocols.producer_epoch.transaction_log import TransactionRecord, transaction_records
+from fencepost.protocols.producer_epoch.transaction_log import (
+    TransactionRecord,
+    consistent,
+    transaction_records,
+)
 from fencepost.protocols.producer_epoch.transaction_metadata import TransactionMetadata, Transition
 from fencepost.protocols.producer_epoch.transactions import Transaction, transactions
 from fencepost.protocols.producer_epoch.verifications import verified_during
@@ -46,7 +50,7 @@ from fencepost.protocols.producer_epoch.verified_transactions import Verified, v
 from fencepost.protocols.producer_epoch.witnesses import Witnesses
 from fencepost.replay.clock_steps import StepsOfCluster
 from fencepost.replay.coordinator_logs import UNKNOWN
-from fencepost.replay.coverage import LogKey, is_complete, is_whole, log_coverage
+from fencepost.replay.coverage import LogKey, is_complete, log_coverage
 from fencepost.replay.keys import TRANSACTIONS_TOPIC
 from fencepost.replay.late_lines import LateLines
 from fencepost.replay.logs import Batches, Log
@@ -136,7 +140,11 @@ class TransactionStateManager:
             cleaned_to=evidence.cleaned_to,
             unread=pieces,
         )
-        for record in transaction_records(evidence.records, log):
+        records = transaction_records(evidence.records, log)
+        is_handed_down = any(log.base and log.base.to + 1 == each.offset for each in self._states.values())
+        if not is_handed_down and (trusted := consistent(log, records)) is not log:
+            log, records = trusted, transaction_records(evidence.records, trusted)
+        for record in records:
             self._id(record.transactional_id).records.append(record)
         for name, state in self._states.items():
             of_id = self._ids.get(name, _Id(name))
@@ -185,9 +193,7 @@ class TransactionStateManager:
                 cluster,
                 None,
                 *place,
-                is_whole(log),
-                *self._coordinator.known_from(),
-                *self._coordinator.known_to(),
+                *self._coordinator.how_far(self._coordinator.known_from()),
             )
         for _, each in sorted(self._ids.items()):
             transitions = self._replay(each)
@@ -199,7 +205,7 @@ class TransactionStateManager:
                 *added_pairs(requests, transitions, self._late_lines),
                 *self._committed_meanwhile(each),
             ]
-            given = given_epochs(transitions, accepted, granted_inits(each.requests), each.state.given)
+            given = given_epochs(transitions, accepted, giving_answers(each.requests), each.state.given)
             pairs = [*accepted, *_aborting_inits(transitions)]
             states = States(transitions, self._late_lines)
             witnesses = Witnesses(each.requests, self._unread, self._tolerance_ms)
@@ -257,7 +263,7 @@ class TransactionStateManager:
             answered = rows.account_rows[account.ANSWERED_TRANSACTION]
             for name, producer_id, *counts in count_answered_transactions(each.requests, self._tolerance_ms):
                 answered.add(cluster, producer_id, name, *counts)
-        coverage = (*place, is_whole(log), *known_from, *coordinator.known_to())
+        coverage = (*place, *coordinator.how_far(known_from))
         for producer_id, epoch in compacted.items():
             is_newest = state.newest is not None and state.newest.record.producer_id == producer_id
             counted_from = state.counted_from if is_newest else None
