@@ -345,9 +345,11 @@ def test_what_the_lake_has_is_shown(made: Made, reader: Reader, engine: str) -> 
     assert shown("desc odd.doubled") == [("cluster", "string"), ("twice", "bigint")]
 
 
-def test_spark_tells_in_words_what_it_refuses(made: Made) -> None:
-    with pytest.raises(QueryError, match=r"Spark refused the query: .*nothing"):
+def test_spark_tells_in_words_what_it_refuses(made: Made, capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(QueryError, match=r"Spark refused the query: .*nothing") as refused:
         SparkReader(made[0]).query("SELECT nothing FROM odd.kinds")
+    assert "\n" not in str(refused.value)
+    assert capfd.readouterr() == ("", "")
     with pytest.raises(LakeError, match="`fencepost audit` makes the tables"):
         SparkReader(made[0]).scan("odd.none")
 

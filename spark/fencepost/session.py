@@ -20,6 +20,7 @@ from py4j.java_gateway import JavaGateway
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from fencepost.engines import MANY_ROWS
@@ -143,6 +144,10 @@ _KEEP_LITTLE = {
 }
 
 
+_TOLD_TWICE = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+"""By these PySpark prints errors about queries, with the JVM's stack. It also raises them."""
+
+
 def _plans(*, small: bool) -> dict[str, str]:
     return _FOR_FEW_ROWS if small else _FOR_MANY_ROWS
 
@@ -205,6 +210,8 @@ def spark_context(settings: Settings, *, small: bool = True) -> SparkContext:
 def _launch(conf: SparkConf, lake: Lake) -> JavaGateway:
     logging.getLogger("py4j").setLevel(logging.WARNING)
     logging.getLogger().addFilter(_is_not_of_py4j)
+    for name in _TOLD_TWICE:
+        PySparkLogger.getLogger(name).disabled = True
     with _spark_log(lake) as log:
         try:
             with starting_deaf():

@@ -202,6 +202,24 @@ def test_a_query_that_cannot_be_prepared_is_named() -> None:
     assert len(said) < len(module.definitions)
 
 
+def test_a_query_that_is_too_deep_for_spark_is_named(
+    spark: SparkSession, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """PySpark has no error of its own for the overflow of a stack in the JVM, and logs others."""
+    assert spark
+    module = _module("spark")
+    said = []
+    for depth in (300, 1_000):
+        sql = f"SELECT {'coalesce(' * depth}1{', 2)' * depth}"
+        one = replace(module.definitions[0], sql=sql)
+        (problem,) = unprepared(replace(module, definitions=(one,)), "spark")
+        said.append(str(problem))
+    assert all("-Xss16m" in each for each in said)
+    assert "FAILED_TO_PARSE_TOO_COMPLEX" in said[0]
+    assert "StackOverflowError" in said[1]
+    assert capfd.readouterr() == ("", "")
+
+
 def test_a_text_means_one_thing(tmp_path: Path) -> None:
     """Where a string is spelled as a model value is in the log, nobody could tell which is meant."""
     mapping = tmp_path / "traps.toml"

@@ -107,4 +107,5 @@ def _cause(error: Py4JJavaError) -> str:
 
 
 def _message(error: Exception) -> str:
-    return str(error).split("\n\nJVM stacktrace", maxsplit=1)[0]
+    """What Spark says, without the plan and the JVM's stack."""
+    return str(error).split("\n\nJVM stacktrace", maxsplit=1)[0].partition(";\n")[0]

@@ -19,6 +19,12 @@ from tlasql.sql.spark import SPARK
 ENGINES = {"duckdb": "duckdb", "spark": "pyspark"}
 """engine -> the package it needs"""
 _PLACE = r"(?<![\w.`]){}(?![\w.`])"
+_A_FAULT = "write it otherwise; this is a fault of tlasql"
+_TOO_LONG = (
+    "each fold and set is written out wherever it is asked for: split the definition, or start Spark with a "
+    "larger stack (-Xss16m in spark.driver.extraJavaOptions)"
+)
+_TOO_DEEP = ("FAILED_TO_PARSE_TOO_COMPLEX", "StackOverflowError")
 Refused = Callable[[str], str | None]
 """What an engine has against a query; None when it would run it."""
 
@@ -37,7 +43,8 @@ def unprepared(compiled: CompiledModule, engine: str) -> list[Diagnostic]:
             problem = refused(sql)
             if problem is not None:
                 message = f"{engine} refuses the SQL of {name}: {problem}"
-                found.append(Diagnostic(place, message, "write it otherwise; this is a fault of tlasql"))
+                remedy = _TOO_LONG if any(each in problem for each in _TOO_DEEP) else _A_FAULT
+                found.append(Diagnostic(place, message, remedy))
     return found
 
 
@@ -91,9 +98,13 @@ def _duckdb(tables: Schemas) -> Iterator[Refused]:
 @contextmanager
 def _spark(tables: Schemas) -> Iterator[Refused]:
     """In a session of its own, unless the process has one."""
+    from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
+    from pyspark.logger import PySparkLogger
     from pyspark.sql import SparkSession
 
+    # it would write to the terminal what it raises, too, with the JVM's stack
+    PySparkLogger.getLogger("SQLQueryContextLogger").disabled = True
     with tempfile.TemporaryDirectory(prefix="tlasql-") as folder:
         running = SparkSession.getActiveSession()
         session = running or (
@@ -117,6 +128,9 @@ def _spark(tables: Schemas) -> Iterator[Refused]:
                 session.sql(sql)
             except PySparkException as error:
                 return _first(error)
+            except Py4JJavaError as error:
+                # PySpark has no error of its own for what is none of Spark's
+                return str(error.java_exception)
             return None
 
         try:
