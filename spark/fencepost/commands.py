@@ -371,11 +371,14 @@ def run_protocol_command(command: Command, settings: Settings, arguments: argpar
 def _reading(settings: Settings, engine: str | None = None) -> Iterator[Reader]:
     """Open a lake that an audit has filled. Raises UsageError, and creates nothing, if there is none."""
     from fencepost.opening import open_lake
+    from fencepost.waiting import told_if_slow
 
     _require_catalog(settings)
     require_for_audit()
     with open_lake(settings, engine) as lake:
-        if not lake.has(VERDICTS):
+        with told_if_slow(settings.lake):
+            is_audited = lake.has(VERDICTS)
+        if not is_audited:
             raise _no_audit(settings)
         yield lake
 

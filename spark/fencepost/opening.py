@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from fencepost.iceberg.catalog import CatalogError, MissingPackageError, catalog_properties
 from fencepost.protocols import functions, tables
 from fencepost.settings import Lake, Settings
+from fencepost.waiting import told_if_slow
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -63,7 +64,8 @@ def _iceberg_reader(place: Lake, *, insist: bool) -> IcebergReader | None:
     if not insist and not reads_without_spark(place):
         return None
     try:
-        return IcebergReader(place, functions())
+        with told_if_slow(place):
+            return IcebergReader(place, functions())
     except MissingPackageError as error:
         if insist:
             raise

@@ -1,15 +1,20 @@
-"""How a run waits for a lake that another run is writing to, by its lock or by its lease."""
+"""How commands wait for a lake: while another run writes to it, and until its catalog and store answer."""
 
 from __future__ import annotations
 
 import logging
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from fencepost.settings import Lake
 
 logger = logging.getLogger(__name__)
 
 JUST_BEGUN = "a process that has just begun"
 """Who holds a lake, as long as that is not written there."""
+_SOON_S = 5
 
 
 class LockError(Exception):
@@ -42,3 +47,20 @@ def wait_until(
             logger.info("another run is writing to this lake (%s): waiting until it ends", holder())
             is_waiting = True
         time.sleep(pause_s)
+
+
+@contextmanager
+def told_if_slow(lake: Lake) -> Iterator[None]:
+    """Log it if the lake is not open soon: a store or catalog of other machines is asked again for long."""
+    says = (
+        f"The lake in {lake.warehouse or lake.catalog} is not open after {_SOON_S} s. A new one takes a "
+        "while; a store or a catalog that does not answer is asked again for two minutes."
+    )
+    timer = threading.Timer(_SOON_S, logger.warning, [says])
+    timer.daemon = True
+    if not lake.is_local:
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

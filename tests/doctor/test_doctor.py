@@ -13,6 +13,7 @@ import pytest
 from fencepost.doctor import (
     Check,
     Mark,
+    catalog_check,
     evidence_checks,
     in_words,
     log_kind_checks,
@@ -142,6 +143,18 @@ def test_missing_jars_stop_only_a_run_on_spark(
     if mark is Mark.WRONG:
         with Run(settings) as run, pytest.raises(SessionError, match="No jars of Iceberg"):
             audit(run)
+
+
+def test_a_store_that_does_not_answer_is_told_at_once(config: Path) -> None:
+    store = '"s3.endpoint" = "http://127.0.0.1:9"\n"s3.region" = "x"\n'
+    store += '"s3.access-key-id" = "x"\n"s3.secret-access-key" = "x"\n'
+    config.write_text(
+        f'{config.read_text()}\n[lake]\nwarehouse = "s3://b/lake"\n[lake.catalog_properties]\n{store}'
+    )
+    settings = load(config)
+    ((told,), _) = catalog_check(settings)
+    assert (told.mark, told.says[:27]) == (Mark.WRONG, "The store of s3://b/lake fa")
+    assert any("the lake's catalog, " in each.says for each in machine_checks(settings))
 
 
 def test_names_from_outside_do_not_reach_the_terminal_raw() -> None:

@@ -74,12 +74,16 @@ def _write_one_after_the_other(lake: str, captures: Path, tmp_path: Path) -> Non
 def test_a_server_that_is_gone_is_one_sentence(stores: Stores, captures: Path, tmp_path: Path) -> None:
     config = configured(tmp_path / "near", captures, stores.lake("near"))
     assert run("audit", config).returncode == 1
+    assert "the lake's store, s3://" in run("doctor", config).stdout
     stores.store.stop()
     for command in ("audit", "report"):
         said = run(command, config)
         assert said.returncode == 2, said.stderr
         assert "near" in said.stderr
+        assert "is not open after 5 s" in said.stdout + said.stderr
+        assert "store" in said.stderr.splitlines()[-1]
         assert "Traceback" not in said.stderr
+    assert "The store of s3://" in run("doctor", config).stdout
     stores.database.stop()
     for command in ("audit", "report"):
         said = run(command, config)

@@ -11,10 +11,10 @@ from fencepost.capture.log_dirs import partition_of
 from fencepost.capture.plan import SEGMENT, is_text
 from fencepost.capture.server_logs import SETTINGS_LOG
 from fencepost.doctor.checks import OF_MACHINE, Check, Mark
-from fencepost.iceberg.catalog import CatalogError, open_catalog
+from fencepost.iceberg.catalog import RETRY, CatalogError, catalog_properties, open_catalog
 from fencepost.lake.failures import describe_failure
 from fencepost.lake.whereabouts import MisplacedLakeError, require_placed
-from fencepost.settings import Settings
+from fencepost.settings import Lake, Settings
 from fencepost.tables import FILES
 from fencepost.words import as_utc
 
@@ -37,9 +37,12 @@ Places = Mapping[tuple[str, int | None], Collected]
 
 
 def catalog_check(settings: Settings) -> tuple[list[Check], Places]:
-    """A check of whether the catalog answers, if it is not a file, and what the lake has of each broker."""
+    """Checks of whether the catalog answers, if it is not a file, and the store, and what the lake has of
+    each broker.
+    """
     kind = settings.lake.catalog
     try:
+        checks = [*_store(settings.lake)]
         found = _collected(settings)
     except MisplacedLakeError as error:
         return [Check(OF_MACHINE, Mark.WRONG, str(error))], {}
@@ -50,9 +53,23 @@ def catalog_check(settings: Settings) -> tuple[list[Check], Places]:
         if (says := describe_failure(error, settings.lake)) is None:
             raise
         return [Check(OF_MACHINE, Mark.WRONG, says)], {}
-    if settings.lake.folder is not None:
-        return [], found
-    return [Check(OF_MACHINE, Mark.GOOD, f"the lake's catalog, of type {kind}, answers")], found
+    if settings.lake.folder is None:
+        checks.insert(0, Check(OF_MACHINE, Mark.GOOD, f"the lake's catalog, of type {kind}, answers"))
+    return checks, found
+
+
+def _store(lake: Lake) -> Iterator[Check]:
+    """A check of the store that has the lake's files. Raises OSError if it does not answer, or refuses."""
+    properties = catalog_properties(lake)
+    # a catalog behind REST may have the keys
+    if not lake.warehouse.startswith(("s3://", "s3a://")) or properties["type"] == "rest":
+        return
+    # a run has more patience
+    properties.pop(RETRY, None)
+    from pyiceberg.io import load_file_io
+
+    load_file_io(properties, lake.warehouse).new_input(f"{lake.warehouse}/doctor").exists()
+    yield Check(OF_MACHINE, Mark.GOOD, f"the lake's store, {lake.warehouse}, answers")
 
 
 def _collected(settings: Settings) -> Places:

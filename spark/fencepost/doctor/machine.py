@@ -45,13 +45,14 @@ def _lake(settings: Settings) -> Iterator[Check]:
     folder = settings.lake.folder
     if folder is None:
         return
+    what = "the lake" if settings.lake.is_local else "the lake's catalog"
     there = next(each for each in (folder, *folder.parents) if each.exists())
     if not there.is_dir() or not os.access(there, os.W_OK):
         remedy = "give this user permission to write there, or give the lake another place ([lake])"
-        yield Check(OF_MACHINE, Mark.WRONG, f"the lake, {folder}, cannot be written", remedy)
+        yield Check(OF_MACHINE, Mark.WRONG, f"{what}, {folder}, cannot be written", remedy)
         return
     free = shutil.disk_usage(there).free
-    says = f"the lake, {folder}, has {free / 1e9:,.1f} GB free"
+    says = f"{what}, {folder}, has {free / 1e9:,.1f} GB free"
     if free < _LITTLE_BYTES:
         yield Check(OF_MACHINE, Mark.WRONG, says, "free some space, or give the lake another place ([lake])")
     else:

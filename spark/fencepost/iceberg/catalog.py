@@ -22,7 +22,9 @@ _SPARK_PREFIX = f"spark.sql.catalog.{NAME}"
 _BOTH = {"rest": "rest", "glue": "glue", "hive": "hive", "jdbc": "sql"}
 
 _REST = "fencepost.iceberg.rest_catalog.PatientRestCatalog"
-_RETRY, _PATIENT = "s3.retry-strategy-impl", "fencepost.iceberg.patience.PatientStrategy"
+RETRY = "s3.retry-strategy-impl"
+"""PyIceberg's name of the property that says how often a store is asked again."""
+_PATIENT = "fencepost.iceberg.patience.PatientStrategy"
 _OF_BOTH_DRIVERS = frozenset({"sslmode", "sslrootcert", "sslcert", "sslkey"})
 """The options of a connection to PostgreSQL that JDBC's driver and Python's call the same."""
 
@@ -67,7 +69,7 @@ def catalog_properties(lake: Lake) -> dict[str, str]:
     given = with_values(lake.catalog_properties, _TABLE)
     is_file = lake.database is not None
     kind = {"type": "sql", "uri": lake.catalog} if is_file else _pyiceberg_kind(given)
-    patience = {} if lake.is_local else {_RETRY: _PATIENT}
+    patience = {} if lake.is_local else {RETRY: _PATIENT}
     return {**patience, **given, **kind, **_warehouse(lake)}
 
 

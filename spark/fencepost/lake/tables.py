@@ -28,6 +28,7 @@ from fencepost.iceberg.catalog import open_catalog
 from fencepost.lake.whereabouts import require_placed
 from fencepost.settings import Lake
 from fencepost.tables import CHAPTER, OF_VERDICTS, SCHEMAS, VERDICTS, Table
+from fencepost.waiting import told_if_slow
 
 __all__ = ["ROW_GROUP", "ensure"]
 
@@ -67,18 +68,19 @@ def ensure(lake: Lake, tables: Iterable[Table]) -> Catalog:
     """
     if lake.folder is not None:
         lake.folder.mkdir(parents=True, exist_ok=True)
-    catalog = open_catalog(lake)
-    require_placed(catalog, lake)
-    for schema in SCHEMAS:
-        catalog.create_namespace_if_not_exists(schema)
-    present = {".".join(each) for schema in SCHEMAS for each in catalog.list_tables(schema)}
-    for table in tables:
-        if table.name not in present:
-            _create(catalog, table)
-        else:
-            present_table = catalog.load_table(table.name)
-            _fit_columns(present_table, table)
-            _fit_partitions(present_table, table)
+    with told_if_slow(lake):
+        catalog = open_catalog(lake)
+        require_placed(catalog, lake)
+        for schema in SCHEMAS:
+            catalog.create_namespace_if_not_exists(schema)
+        present = {".".join(each) for schema in SCHEMAS for each in catalog.list_tables(schema)}
+        for table in tables:
+            if table.name not in present:
+                _create(catalog, table)
+            else:
+                present_table = catalog.load_table(table.name)
+                _fit_columns(present_table, table)
+                _fit_partitions(present_table, table)
     return catalog
 
 

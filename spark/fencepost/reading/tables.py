@@ -184,7 +184,7 @@ def _errors(catalog: str) -> Iterator[None]:
 
 
 def in_words(catalog: str, error: Exception) -> str:
-    """The message for an error of the catalog: its meaning, and what to do."""
+    """The message for an error of the catalog or the store: its meaning, and what to do."""
     reason = str(error).splitlines()[0] if str(error) else type(error).__name__
     if "database is locked" in reason:
         return f"{catalog}: another process has locked the catalog. Try again when it is done."
@@ -194,4 +194,5 @@ def in_words(catalog: str, error: Exception) -> str:
         return f"{reason}: an audit may have replaced it just now. Try again."
     if isinstance(error, CatalogError):
         return f"{reason}. Spark may know it: fencepost sql --engine spark"
-    return f"The catalog {catalog} cannot be read ({reason}). Check [lake] in the configuration."
+    what = "The lake's store" if "AWS Error" in reason else f"The catalog {catalog}"
+    return f"{what} cannot be read ({reason}). Check [lake] in the configuration."
