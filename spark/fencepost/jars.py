@@ -16,8 +16,9 @@ from fencepost.settings import Settings
 JARS_ENV = "FENCEPOST_JARS"
 
 _RELEASES = range(17, 22)
-"""Of Java, on which Spark runs. Its Hadoop asks for the user by Subject.getSubject, which fails since Java 23
-(JEP 486): Iceberg then tries for hours to read a table, without an error. May go with Hadoop 3.4.3.
+"""The releases of Java that Spark is started with. Its Hadoop asks for the user by Subject.getSubject, which
+newer ones refuse (JEP 486): Iceberg then tries for hours to read a table, without an error. May go with
+Hadoop 3.4.3, which asks otherwise.
 """
 _NEEDED = f"Spark needs Java {_RELEASES[0]} to {_RELEASES[-1]}."
 

@@ -11,7 +11,7 @@ from fencepost.capture.log_dirs import partition_of
 from fencepost.capture.plan import SEGMENT, is_text
 from fencepost.capture.server_logs import SETTINGS_LOG
 from fencepost.doctor.checks import OF_MACHINE, Check, Mark
-from fencepost.iceberg.catalog import RETRY, CatalogError, catalog_properties, open_catalog
+from fencepost.iceberg.catalog import OF_S3, RETRY, CatalogError, catalog_properties, open_catalog
 from fencepost.lake.failures import describe_failure
 from fencepost.lake.whereabouts import MisplacedLakeError, require_placed
 from fencepost.settings import Lake, Settings
@@ -62,7 +62,7 @@ def _store(lake: Lake) -> Iterator[Check]:
     """A check of the store that has the lake's files. Raises OSError if it does not answer, or refuses."""
     properties = catalog_properties(lake)
     # a catalog behind REST may have the keys
-    if not lake.warehouse.startswith(("s3://", "s3a://")) or properties["type"] == "rest":
+    if not lake.warehouse.startswith(OF_S3) or properties["type"] == "rest":
         return
     # a run has more patience
     properties.pop(RETRY, None)

@@ -17,6 +17,10 @@ NAME = "lake"
 _TABLE = "lake.catalog_properties"
 _OF_STORE = ("s3.", "client.")
 """How the names of properties begin by which PyIceberg reaches a store."""
+OF_S3 = ("s3://", "s3a://")
+"""How places begin in a store that speaks S3's protocol."""
+STORE_FAILED = "AWS Error"
+"""What PyArrow says before the reason for which such a store refused, or could not be reached."""
 _SPARK_PREFIX = f"spark.sql.catalog.{NAME}"
 # by Spark's name of a kind of catalog, PyIceberg's name; these are the kinds that both know
 _BOTH = {"rest": "rest", "glue": "glue", "hive": "hive", "jdbc": "sql"}
@@ -106,7 +110,7 @@ def is_on_s3(lake: Lake) -> bool:
     """Whether the tables' files are in a store that speaks S3's protocol. The properties say it where the
     warehouse is a name that the catalog defines.
     """
-    if lake.warehouse.startswith(("s3://", "s3a://")):
+    if lake.warehouse.startswith(OF_S3):
         return True
     is_name = not lake.is_local and "://" not in lake.warehouse
     return any(

@@ -8,6 +8,7 @@ import sqlite3
 import tempfile
 from collections.abc import Iterator
 
+from fencepost.iceberg.catalog import STORE_FAILED
 from fencepost.settings import Lake
 
 _FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
@@ -25,8 +26,6 @@ _REFUSALS = frozenset({"UnauthorizedError", "ForbiddenError", "AuthorizationExpi
 """PyIceberg's errors if a REST catalog answers, but not to this user."""
 _OF_LOGS = ("fencepost.capture.stores", "StoreError")
 """What is raised if the store fails in which logs are; its message says all."""
-_OF_STORE = "AWS Error"
-"""What PyArrow says before the reason for which S3 refused, or could not be reached."""
 _REMEDY_OF_STORE = (
     "Check [lake] in the configuration. When it answers, repeat the command: what it has written is not lost."
 )
@@ -60,8 +59,8 @@ def _in_words(error: BaseException, lake: Lake) -> str | None:
         reason = str(error).partition("\n")[0] or type(error).__name__
         fails = "refuses this user" if type(error).__name__ in _REFUSALS else "does not answer"
         return f"The catalog {lake.catalog} {fails} ({reason}). Check [lake] in the configuration."
-    if not lake.is_local and isinstance(error, OSError) and _OF_STORE in str(error):
-        reason = str(error).partition(_OF_STORE)[2].partition("\n")[0].strip()
+    if not lake.is_local and isinstance(error, OSError) and STORE_FAILED in str(error):
+        reason = str(error).partition(STORE_FAILED)[2].partition("\n")[0].strip()
         return f"The store of {lake.warehouse} fails ({reason}). {_REMEDY_OF_STORE}"
     if not isinstance(error, OSError) or not any(place in str(error) for place in _folders(lake)):
         return None

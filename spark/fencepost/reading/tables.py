@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 from fencepost.iceberg.catalog import (
     NAME,
+    STORE_FAILED,
     CatalogError,
     MissingPackageError,
     catalog_properties,
@@ -194,5 +195,5 @@ def in_words(catalog: str, error: Exception) -> str:
         return f"{reason}: an audit may have replaced it just now. Try again."
     if isinstance(error, CatalogError):
         return f"{reason}. Spark may know it: fencepost sql --engine spark"
-    what = "The lake's store" if "AWS Error" in reason else f"The catalog {catalog}"
+    what = "The lake's store" if STORE_FAILED in reason else f"The catalog {catalog}"
     return f"{what} cannot be read ({reason}). Check [lake] in the configuration."

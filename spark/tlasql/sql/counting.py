@@ -7,14 +7,13 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from tlasql.lang.ir import Expr, Op, Quantified
-from tlasql.lang.shapes import counts, element_of, repeats, type_of
+from tlasql.lang.shapes import FLIPPED, counts, element_of, repeats, type_of
 from tlasql.lang.types import Function, SeqOf, SetOf, Type
 from tlasql.sql import tree
 from tlasql.sql.dialect import Body
 from tlasql.sql.translator import Translator
 
 COMPARED = {"<": exp.LT, "<=": exp.LTE, ">": exp.GT, ">=": exp.GTE}
-_FLIPPED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 class Counting:
@@ -26,7 +25,7 @@ class Counting:
     def compared(self, symbol: str, left: Expr, right: Expr) -> exp.Expr:
         """``Cardinality(S)`` compared with a number: the part of S that is known may decide."""
         if counts(right):
-            return self.compared(_FLIPPED[symbol], right, left)
+            return self.compared(FLIPPED[symbol], right, left)
         assert isinstance(left, Op)
         values, dialect, element = self._values, self._dialect, element_of(left.arguments[0])
         number = values.of(right)

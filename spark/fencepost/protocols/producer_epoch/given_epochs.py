@@ -101,14 +101,14 @@ def _sent(
     request: RequestRow, client: GivenEpoch, is_senders: Callable[[Connection, RequestRow], bool | None]
 ) -> bool | None:
     """Whether a client sent a request."""
+    if request.connection is not None and _names(request) == _names(client):
+        return True
     if None in (request.client_id, client.client_id):
-        return True if request.connection is not None and _names(request) == _names(client) else None
+        return None
     if client.client_id != request.client_id:
         return False
     if client.broker_id is None or client.connection is None or request.connection is None:
         return None
-    if _names(request) == _names(client):
-        return True
     return is_senders((client.broker_id, client.connection), request)
 
 
