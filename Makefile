@@ -122,7 +122,8 @@ help: ## This list
 
 ##@ Set-up (the other targets call it)
 
-.venv/ready: requirements/python.txt pyproject.toml
+# Java first: what is missing is said before some minutes of downloads
+.venv/ready: requirements/python.txt pyproject.toml | java
 	@PYTHON=$(PYTHON) bash requirements/setup.sh
 
 setup: .venv/ready java jars classes ## Everything the other targets need: .venv, Java, .jars

@@ -26,6 +26,12 @@ from fencepost.places import project_folder
 _OF_MAVEN = "http://ant.apache.org/ivy/maven"
 """The namespace of the attributes by which Ivy knows what only Maven has."""
 
+_NO_NETWORK = "Check the network (or a proxy: pass it in JAVA_TOOL_OPTIONS)"
+_NOT_TRUSTED = (
+    "Java does not trust its certificate, perhaps that of a proxy: import it into its trust store (keytool "
+    "-importcert -cacerts), or name one in JAVA_TOOL_OPTIONS (-Djavax.net.ssl.trustStore=FILE)"
+)
+
 JARS = Path(os.environ.get(JARS_ENV, ".jars"))
 
 
@@ -91,10 +97,11 @@ def retrieve(jars: Iterable[Jar], folder: Path) -> None:
     ]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     if run.returncode:
+        said = [line.strip() for line in (run.stdout + run.stderr).splitlines() if line.strip()]
+        remedy = _NOT_TRUSTED if any("SSLHandshakeException" in line for line in said) else _NO_NETWORK
         sys.exit(
             "Could not download the jars: the package registry for Java did not answer as expected.\n"
-            "Check the network (or a proxy: pass it in JAVA_TOOL_OPTIONS) and run the same command again.\n"
-            + "\n".join((run.stdout + run.stderr).splitlines()[-15:])
+            f"{remedy}, and run the same command again.\n" + "\n".join(dict.fromkeys(said[-15:]))
         )
 
 

@@ -6,6 +6,7 @@ import configparser
 import os
 import re
 import shlex
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
+from fencepost.capture.files import expand
 from fencepost.cli import _parser
 from fencepost.jars import java_version
 from fencepost.settings import Settings, load
@@ -170,6 +172,22 @@ def test_the_images_are_built_of_what_is_there() -> None:
     assert set(re.findall(r'^    "(\w+)": \(', (ROOT / "setup.py").read_text(), re.MULTILINE)) <= set(
         re.findall(r"^COPY (\w+) \w+$", text, re.MULTILINE)
     )
+
+
+def test_the_image_for_audits_has_the_logs_of_which_it_prepares(tmp_path: Path) -> None:
+    text = (DEPLOY / "Containerfile").read_text()
+    for source, place in re.findall(r"^COPY (?!--from)(\S+) /prepare/(\S+)$", text, re.MULTILINE):
+        into = tmp_path / place
+        if (ROOT / source).is_dir():
+            shutil.copytree(ROOT / source, into)
+        else:
+            into.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / source, into)
+    (script,) = re.findall(r" python /prepare/(\S+)$", text, re.MULTILINE)
+    found = load(tmp_path / Path(script).parents[1] / "demo" / "healthy.toml")
+    assert (tmp_path / script).is_file()
+    for broker in found.clusters[0].brokers:
+        assert all(expand(each) for each in (*broker.log_dirs, *broker.request_logs, *broker.server_logs))
 
 
 def _loaded(folder: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> Settings:

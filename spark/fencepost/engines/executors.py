@@ -110,11 +110,13 @@ def _in_one_sentence(what: str, key: str) -> Iterator[None]:
     except (Py4JJavaError, PySparkException) as error:
         told = str(error)
         raise carried(told, key) or TaskError(f"{what}: {_reason(told)}") from None
-    except (Py4JError, OSError, EOFError):
+    except (Py4JError, ConnectionError, EOFError):
         raise TaskError(
             f"{what}: Spark's JVM has ended. If the system lacks memory, it has killed it: lower "
-            "spark.driver.memory or the number of cores. Otherwise the reason is at the end of its log."
+            "spark.driver.memory or the number of cores. Otherwise its log, spark.log, ends with the reason."
         ) from None
+    except OSError as error:
+        raise TaskError(f"{what}: the driver could not talk with Spark's JVM: {error}") from None
 
 
 def _reason(told: str) -> str:
