@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -12,9 +13,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from pyspark import SparkContext
 
 from fencepost import cli, pipeline
 from fencepost.engines.errors import TaskError
+from fencepost.engines.executors import Executors
 from fencepost.lake.failures import describe_failure
 from fencepost.lock import LockError, locked
 from fencepost.settings import Lake, Settings, load
@@ -113,6 +116,14 @@ def test_tasks_that_could_not_be_run_are_told_in_one_sentence(
     assert said.splitlines() == [
         "fencepost: capture: a process was killed, and so was the one that ran its tasks again."
     ]
+
+
+def test_an_error_of_the_driver_is_not_told_as_the_end_of_its_jvm() -> None:
+    def open_context() -> SparkContext:
+        raise socket.gaierror(-2, "Name or service not known")
+
+    with pytest.raises(TaskError, match=r"^Spark: .*Name or service not known$"):
+        _ = Executors(open_context).cores
 
 
 def _as_a_user(command: Sequence[str], lake: Path) -> subprocess.CompletedProcess[str]:
