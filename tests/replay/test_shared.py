@@ -77,7 +77,7 @@ def test_a_broker_counts_a_coordinators_topic_when_it_starts() -> None:
     metadata = ClusterMetadata.of(MetadataLog.of_records(records))
     placement = Placement.of(OFFSETS_TOPIC, {"c": metadata}, [{("c", "O", group, 0): 29 * hour}])
     new = coordinator_partition(group, 5)
-    assert new != 0 and placement.timed == {"c"}
+    assert new != 0 and placement.timed == {"c"} and placement.moved("c") == {group}
 
     def partition(broker_id: int, hours: int) -> int | None:
         return placement.home_of("c", group, broker_id, hours * hour, hours * hour).partition

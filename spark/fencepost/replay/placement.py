@@ -62,6 +62,11 @@ class Counts:
         of_starts = starts[max(0, len(begun) - 1) :]
         return set().union(*(self._counted(each) for each in of_starts))
 
+    def places(self, key: str) -> set[int]:
+        """All partitions in which a key may have been."""
+        counts = {each.before for each in self.growths} | {self.last}
+        return {coordinator_partition(key, each) for each in counts}
+
     def _counted(self, start: Registration) -> set[int]:
         """Successive counts, the first one from the earliest start of the process on."""
         afters = [each.before for each in self.growths[1:]] + [self.last]
@@ -86,13 +91,15 @@ class Placement:
     choose another one, or if several have; the topic id is None for a cluster whose topic has one
     incarnation. ``partitions``: cluster -> how many partitions the topic has, if known. ``logs``: cluster ->
     the incarnations of the topic, if there are several. ``grown``: (cluster, topic id) -> how brokers
-    reckoned, if it got more partitions.
+    reckoned, if it got more partitions. ``unsettled``: the cluster and the key of those that have another
+    place since.
     """
 
     partitions: Mapping[str, int] = field(default_factory=dict)
     seen: Mapping[tuple[str, str | None, str], Seen] = field(default_factory=dict)
     logs: Mapping[str, CoordinatorLogs] = field(default_factory=dict)
     grown: Mapping[Log, Counts] = field(default_factory=dict)
+    unsettled: frozenset[tuple[str, str]] = frozenset()
 
     @classmethod
     def of(
@@ -133,13 +140,15 @@ class Placement:
             for one in each.coordinators.get(topic, ())
             if one.growths and one.partitions is not None
         }
-        return cls(partitions, seen, several, grown)
+        unsettled = frozenset(
+            (of[0], of[2]) for of in found if of[:2] in grown and len(grown[of[:2]].places(of[2])) > 1
+        )
+        return cls(partitions, seen, several, grown, unsettled)
 
     def moved(self, cluster: str) -> frozenset[str]:
-        """The keys of which several partitions of one incarnation have records."""
-        return frozenset(
-            key for (name, _, key), seen in self.seen.items() if name == cluster and seen.moved_ms is not None
-        )
+        """The keys of which several partitions of one incarnation have records, or may get some."""
+        seen = ((name, key) for (name, _, key), each in self.seen.items() if each.moved_ms is not None)
+        return frozenset(key for name, key in {*seen, *self.unsettled} if name == cluster)
 
     @property
     def timed(self) -> frozenset[str]:
