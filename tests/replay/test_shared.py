@@ -20,6 +20,7 @@ from fencepost.replay.metadata_records import (
     TOPIC,
     MetadataRecord,
 )
+from fencepost.replay.placement import Home, Placement
 from fencepost.replay.requests import error_name, read_lines
 
 
@@ -59,6 +60,33 @@ def test_the_metadata_log_tells_leaders_and_registrations() -> None:
     versions = [metadata.registration(1, ms) for ms in (9, 10, 59, 60)]
     assert [each and each.metadata_version for each in versions] == [None, None, None, 30]
     assert metadata.registration(2, 99) is None
+
+
+def test_a_broker_counts_a_coordinators_topic_when_it_starts() -> None:
+    hour, group = 3_600_000, "gb"
+    starts = [(0, 1), (0, 2), (30 * hour, 1)]
+    records = [
+        *(MetadataRecord(n, ms, REGISTER_BROKER, {"broker_id": b}) for n, (ms, b) in enumerate(starts[:2])),
+        MetadataRecord(2, 1, TOPIC, {"name": OFFSETS_TOPIC, "topic_id": "O"}),
+        *(
+            MetadataRecord(3 + n, 2 if n == 0 else 10 * hour, PARTITION, {"topic_id": "O", "partition_id": n})
+            for n in range(5)
+        ),
+        MetadataRecord(8, 30 * hour, REGISTER_BROKER, {"broker_id": 1}),
+    ]
+    metadata = ClusterMetadata.of(MetadataLog.of_records(records))
+    placement = Placement.of(OFFSETS_TOPIC, {"c": metadata}, [{("c", "O", group, 0): 29 * hour}])
+    new = coordinator_partition(group, 5)
+    assert new != 0 and placement.timed == {"c"} and placement.moved("c") == {group}
+
+    def partition(broker_id: int, hours: int) -> int | None:
+        return placement.home_of("c", group, broker_id, hours * hour, hours * hour).partition
+
+    # the records of the group in the old partition say nothing of a broker that was restarted
+    assert [partition(1, hours) for hours in (5, 20, 30, 35)] == [0, 0, None, new]
+    assert [partition(2, hours) for hours in (5, 20, 30, 35)] == [0, 0, 0, 0]
+    assert partition(3, 5) == 0 and partition(3, 35) is None  # no start of it is known
+    assert placement.home_of("c", group, 2, 0, 0) == Home(0)
 
 
 def test_request_lines_come_in_the_order_of_their_answers() -> None:

@@ -97,6 +97,16 @@ class Topics:
         return [incarnation for each in self._by_name.values() for incarnation in each]
 
 
+class Growth(NamedTuple):
+    """A time by which a coordinators' topic got more partitions than it had ``before``: between the two
+    times, by the controllers' clocks.
+    """
+
+    before: int
+    earliest_ms: int
+    latest_ms: int
+
+
 class Moment(NamedTuple):
     """When a controller wrote a record, by its own clock; ``node_id`` is None if no record names it."""
 
@@ -108,7 +118,7 @@ class Moment(NamedTuple):
 class CoordinatorTopic:
     """One incarnation of a coordinators' topic. ``partitions``: how many it has, if known. ``created`` is
     None if only a snapshot has its creation, ``removed`` None if no record removes it. ``is_gone``: it does
-    not exist any more.
+    not exist any more. ``growths``: when it got more partitions, in order.
     """
 
     topic_id: str
@@ -116,6 +126,7 @@ class CoordinatorTopic:
     created: Moment | None
     removed: Moment | None
     is_gone: bool
+    growths: tuple[Growth, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -237,6 +248,7 @@ class _Past:
         self.created: list[Sighting] = []
         self.gone: dict[str, int] = {}
         self._partitions: dict[str, set[int]] = {}
+        self._growths: dict[str, tuple[Growth, ...]] = {}
         self._leaders: dict[tuple[str, int, int], int] = {}
         self._clean: set[tuple[str, int, int]] = set()
         self._newest: dict[PartitionId, PartitionRegistration] = {}
@@ -258,10 +270,7 @@ class _Past:
                     named.add(topic_id)
                     self.created.append(Sighting(record.fields["name"], topic_id, _ms(piece, record)))
             self._note_incarnations(log, piece, delta)
-            for place, steps in delta.partitions.items():
-                if image.names.get(place.topic_id) in _COORDINATORS_TOPICS:
-                    for _, now in steps:
-                        self._note(place, now)
+            self._note_partitions(piece, delta, image)
             for broker_id, record in delta.brokers.items():
                 if record.type == REGISTER_BROKER:
                     known = image.brokers[broker_id]
@@ -300,6 +309,19 @@ class _Past:
         for topic_id, record in delta.removed:
             self.removed[topic_id] = _moment(log, piece, record)
 
+    def _note_partitions(self, piece: Piece, delta: MetadataDelta, image: MetadataImage) -> None:
+        """Note what the coordinators' topics' partitions became, and when there were more of them."""
+        before = {topic_id: len(each) for topic_id, each in self._partitions.items()}
+        for place, steps in delta.partitions.items():
+            if image.names.get(place.topic_id) in _COORDINATORS_TOPICS:
+                for _, now in steps:
+                    self._note(place, now)
+        for topic_id, count in before.items():
+            if len(self._partitions[topic_id]) > count:
+                ms = piece.ms or 0
+                growth = Growth(count, ms if image.complete and not _is_snapshot(piece) else 0, ms)
+                self._growths[topic_id] = (*self._growths.get(topic_id, ()), growth)
+
     def _note(self, place: PartitionId, now: PartitionRegistration | None) -> None:
         if now is None:
             return
@@ -332,6 +354,7 @@ class _Past:
                     self._created.get(topic_id),
                     self.removed.get(topic_id),
                     topic_id not in self._image.topics,
+                    self._growths.get(topic_id, ()),
                 )
                 incarnations.setdefault(sighting.topic, []).append(each)
         return {topic: tuple(each) for topic, each in sorted(incarnations.items())}

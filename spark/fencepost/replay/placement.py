@@ -7,9 +7,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from fencepost.replay.broker_configs import Registration
 from fencepost.replay.coordinator_logs import UNDECIDED, CoordinatorLogs
 from fencepost.replay.cuts import SLACK_MS
 from fencepost.replay.keys import coordinator_partition
+from fencepost.replay.metadata import ClusterMetadata, Growth
 
 UNTOLD = "?"
 """Stands for the topic id of a request of which time cannot tell which incarnation decided it."""
@@ -30,6 +32,50 @@ class Home(NamedTuple):
     topic_id: str | None = None
 
 
+_START_MS = 60_000
+"""How long after its registration a broker may count the partitions of a coordinators' topic."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """With how many partitions brokers reckon of a topic that got more of them. A broker counts them when it
+    starts, and not again (``GroupCoordinatorService.startup``, ``TransactionCoordinator.startup``).
+
+    ``last``: how many there are at the end. ``starts``: of each broker; ``are_all``: none is missing.
+    """
+
+    growths: tuple[Growth, ...]
+    last: int
+    starts: Mapping[int, tuple[Registration, ...]]
+    are_all: bool
+
+    def at(self, broker_id: int, requested_ms: int, responded_ms: int) -> set[int]:
+        """The counts with which a broker may have answered a request: its clock may differ from that of the
+        controller, which dates starts and growths.
+        """
+        if responded_ms + SLACK_MS < self.growths[0].earliest_ms:
+            return {self.growths[0].before}
+        starts = [each for each in self.starts.get(broker_id, ()) if each.from_ms <= responded_ms + SLACK_MS]
+        begun = [each for each in starts if each.from_ms < requested_ms - SLACK_MS]
+        if not starts or not (begun or self.are_all):
+            return {each.before for each in self.growths} | {self.last}
+        of_starts = starts[max(0, len(begun) - 1) :]
+        return set().union(*(self._counted(each) for each in of_starts))
+
+    def places(self, key: str) -> set[int]:
+        """All partitions in which a key may have been."""
+        counts = {each.before for each in self.growths} | {self.last}
+        return {coordinator_partition(key, each) for each in counts}
+
+    def _counted(self, start: Registration) -> set[int]:
+        """Successive counts, the first one from the earliest start of the process on."""
+        afters = [each.before for each in self.growths[1:]] + [self.last]
+        earliest_ms, latest_ms = start.from_ms if start.is_dated else 0, start.from_ms + _START_MS
+        first = sum(each.latest_ms <= earliest_ms for each in self.growths)
+        end = sum(each.earliest_ms <= latest_ms for each in self.growths)
+        return set([self.growths[0].before, *afters][first : end + 1])
+
+
 class Seen(NamedTuple):
     """The partition with the newest records of a key; ``moved_ms``: until when another one had some."""
 
@@ -44,21 +90,33 @@ class Placement:
     ``seen``: (cluster, topic id, key) -> the partition that has records of the key, only if Kafka would
     choose another one, or if several have; the topic id is None for a cluster whose topic has one
     incarnation. ``partitions``: cluster -> how many partitions the topic has, if known. ``logs``: cluster ->
-    the incarnations of the topic, if there are several.
+    the incarnations of the topic, if there are several. ``grown``: (cluster, topic id) -> how brokers
+    reckoned, if it got more partitions. ``unsettled``: the cluster and the key of those that have another
+    place since.
     """
 
     partitions: Mapping[str, int] = field(default_factory=dict)
     seen: Mapping[tuple[str, str | None, str], Seen] = field(default_factory=dict)
     logs: Mapping[str, CoordinatorLogs] = field(default_factory=dict)
+    grown: Mapping[Log, Counts] = field(default_factory=dict)
+    unsettled: frozenset[tuple[str, str]] = frozenset()
 
     @classmethod
     def of(
         cls,
-        partitions: Mapping[str, int],
+        topic: str,
+        metadata: Mapping[str, ClusterMetadata],
         places: Iterable[Places],
         logs: Mapping[str, CoordinatorLogs] | None = None,
     ) -> Placement:
-        """The placement from the places of several parts of the evidence; ``logs``: of all clusters."""
+        """The placement of a coordinators' topic from the places of several parts of the evidence; ``logs``:
+        of all clusters.
+        """
+        partitions = {
+            cluster: each.partition_counts[topic]
+            for cluster, each in metadata.items()
+            if topic in each.partition_counts
+        }
         several = {cluster: each for cluster, each in (logs or {}).items() if each.are_several}
         found: defaultdict[tuple[str, str | None, str], dict[int, int]] = defaultdict(dict)
         for part in places:
@@ -74,19 +132,29 @@ class Placement:
             # every task gets this: places that Kafka would choose anyway are left out
             if others or _chosen(of[2], counts.get(of[:2])) != partition:
                 seen[of] = Seen(partition, others[-1][0] if others else None)
-        return cls(dict(partitions), seen, several)
+        grown = {
+            (cluster, one.topic_id if cluster in several else None): Counts(
+                one.growths, one.partitions, each.registrations, each.from_beginning
+            )
+            for cluster, each in metadata.items()
+            for one in each.coordinators.get(topic, ())
+            if one.growths and one.partitions is not None
+        }
+        unsettled = frozenset(
+            (of[0], of[2]) for of in found if of[:2] in grown and len(grown[of[:2]].places(of[2])) > 1
+        )
+        return cls(partitions, seen, several, grown, unsettled)
 
     def moved(self, cluster: str) -> frozenset[str]:
-        """The keys of which several partitions of one incarnation have records."""
-        return frozenset(
-            key for (name, _, key), seen in self.seen.items() if name == cluster and seen.moved_ms is not None
-        )
+        """The keys of which several partitions of one incarnation have records, or may get some."""
+        seen = ((name, key) for (name, _, key), each in self.seen.items() if each.moved_ms is not None)
+        return frozenset(key for name, key in {*seen, *self.unsettled} if name == cluster)
 
     @property
     def timed(self) -> frozenset[str]:
         """The clusters in which the home of some key depends on the broker and the time of a request."""
         moved = (cluster for (cluster, _, _), seen in self.seen.items() if seen.moved_ms is not None)
-        return frozenset([*self.logs, *moved])
+        return frozenset([*self.logs, *moved, *(cluster for cluster, _ in self.grown)])
 
     def home_of(
         self, cluster: str, key: str, broker_id: int = -1, requested_ms: int = 0, responded_ms: int = 0
@@ -96,9 +164,14 @@ class Placement:
         """
         logs = self.logs.get(cluster)
         if logs is None:
-            return Home(self._partition_of((cluster, None, key), self.partitions.get(cluster), requested_ms))
+            count = self.partitions.get(cluster)
+            return Home(
+                self._partition_of((cluster, None, key), count, broker_id, requested_ms, responded_ms)
+            )
         partitions = tuple(
-            self._partition_of((cluster, each.topic_id, key), each.partitions, requested_ms)
+            self._partition_of(
+                (cluster, each.topic_id, key), each.partitions, broker_id, requested_ms, responded_ms
+            )
             for each in logs.incarnations
         )
         number = logs.deciding(partitions, broker_id, requested_ms, responded_ms)
@@ -107,9 +180,18 @@ class Placement:
         return Home(partitions[number], logs.incarnations[number].topic_id)
 
     def _partition_of(
-        self, of: tuple[str, str | None, str], count: int | None, requested_ms: int
+        self,
+        of: tuple[str, str | None, str],
+        count: int | None,
+        broker_id: int,
+        requested_ms: int,
+        responded_ms: int,
     ) -> int | None:
         """A coordinator that was started with another number of partitions has a key elsewhere."""
+        if of[:2] in self.grown:
+            counts = self.grown[of[:2]].at(broker_id, requested_ms, responded_ms)
+            chosen = {_chosen(of[2], each) for each in counts}
+            return chosen.pop() if len(chosen) == 1 else None
         seen = self.seen.get(of)
         if seen is None:
             return _chosen(of[2], count)

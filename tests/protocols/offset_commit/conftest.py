@@ -187,8 +187,8 @@ def shards_of() -> Shards:
 def _shards(bronze: dict[str, pa.Table]) -> tuple[list[ShardRows], ClusterMetadata]:
     (cluster,) = set(bronze[RECORDS.name]["cluster"].to_pylist())
     log = metadata_log(bronze[BATCHES.name], bronze[RECORDS.name], bronze[QUARANTINE.name])
-    counts = {cluster: ClusterMetadata.of(log).partition_counts[OFFSETS_TOPIC]}
-    placement = Placement.of(counts, [shards.seen_places(bronze[RECORDS.name])])
+    metadata = {cluster: ClusterMetadata.of(log)}
+    placement = Placement.of(OFFSETS_TOPIC, metadata, [shards.seen_places(bronze[RECORDS.name])])
     of: dict[str, Callable[[pa.Table], pa.Array]] = {
         BATCHES.name: shards.shards_of_log,
         RECORDS.name: shards.shards_of_log,

@@ -58,16 +58,11 @@ def placement_of(
     """The placement of all transactional ids, from rows of HOMES. ``logs``: cluster -> the incarnations of
     ``__transaction_state``.
     """
-    counts = {
-        name: each.partition_counts[TRANSACTIONS_TOPIC]
-        for name, each in metadata.items()
-        if TRANSACTIONS_TOPIC in each.partition_counts
-    }
     places = {
         (cluster, topic_id, each, partition): ms
         for cluster, topic_id, each, partition, ms in tuples(rows.select(HOMES.names))
     }
-    return Placement.of(counts, [places], logs)
+    return Placement.of(TRANSACTIONS_TOPIC, metadata, [places], logs)
 
 
 def with_homes(placement: Placement, rows: pa.Table) -> pa.Table:

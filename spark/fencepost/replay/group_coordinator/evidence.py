@@ -29,7 +29,7 @@ class ShardRows:
     cluster's request logs that could not be read. ``cut``: the offset below which the log is compacted.
     ``clock_steps``: the times that passed twice by a broker's clock. ``incarnation``: the one of
     ``__consumer_offsets`` whose log it is. ``moved``: the cluster's groups of which several partitions have
-    records.
+    records or may.
     """
 
     cluster: str

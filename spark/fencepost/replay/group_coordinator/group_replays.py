@@ -30,7 +30,7 @@ class Facts(NamedTuple):
     """Facts that the replay of every coordinator's log gets. ``metadata``: cluster -> its metadata, with
     topic ids from stored commits; ``unread``: cluster -> lines of request logs that could not be read;
     ``cuts``, ``clock_steps``: as in Evidence; ``logs``: cluster -> the incarnations of
-    ``__consumer_offsets``; ``moved``: cluster -> the groups of which several partitions have records.
+    ``__consumer_offsets``; ``moved``: cluster -> the groups of which several partitions have records or may.
     """
 
     metadata: Mapping[str, ClusterMetadata]

@@ -112,11 +112,8 @@ def placement_and_facts(evidence: Evidence) -> tuple[Placement, Facts]:
         if topic == OFFSETS_TOPIC
     }
     placement = Placement.of(
-        {
-            cluster: each.partition_counts[OFFSETS_TOPIC]
-            for cluster, each in evidence.metadata.items()
-            if OFFSETS_TOPIC in each.partition_counts
-        },
+        OFFSETS_TOPIC,
+        evidence.metadata,
         [{(cluster, topic_id, group, number): ms for cluster, topic_id, group, number, ms in tuples(places)}],
         logs,
     )
