@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import pickle
+from dataclasses import replace
 
 import pyarrow as pa
 
@@ -18,6 +19,7 @@ from fencepost.replay.metadata_records import (
     PARTITION_CHANGE,
     REGISTER_BROKER,
     TOPIC,
+    UNFENCE_BROKER,
     MetadataRecord,
 )
 from fencepost.replay.placement import Home, Placement
@@ -64,15 +66,22 @@ def test_the_metadata_log_tells_leaders_and_registrations() -> None:
 
 def test_a_broker_counts_a_coordinators_topic_when_it_starts() -> None:
     hour, group = 3_600_000, "gb"
-    starts = [(0, 1), (0, 2), (30 * hour, 1)]
+    starts = [(0, 0, 1), (0, 0, 2), (0, 12 * hour, 4), (30 * hour, 30 * hour, 1)]
+    brokers = [
+        MetadataRecord(0, ms, kind, {"broker_id": broker, "id": broker, "epoch": 0})
+        for start_ms, ready_ms, broker in starts
+        for kind, ms in ((REGISTER_BROKER, start_ms), (UNFENCE_BROKER, ready_ms))
+    ]
     records = [
-        *(MetadataRecord(n, ms, REGISTER_BROKER, {"broker_id": b}) for n, (ms, b) in enumerate(starts[:2])),
         MetadataRecord(2, 1, TOPIC, {"name": OFFSETS_TOPIC, "topic_id": "O"}),
         *(
             MetadataRecord(3 + n, 2 if n == 0 else 10 * hour, PARTITION, {"topic_id": "O", "partition_id": n})
             for n in range(5)
         ),
-        MetadataRecord(8, 30 * hour, REGISTER_BROKER, {"broker_id": 1}),
+        *brokers,
+    ]
+    records = [
+        replace(each, offset=n) for n, each in enumerate(sorted(records, key=lambda each: each.timestamp_ms))
     ]
     metadata = ClusterMetadata.of(MetadataLog.of_records(records))
     placement = Placement.of(OFFSETS_TOPIC, {"c": metadata}, [{("c", "O", group, 0): 29 * hour}])
@@ -86,6 +95,7 @@ def test_a_broker_counts_a_coordinators_topic_when_it_starts() -> None:
     assert [partition(1, hours) for hours in (5, 20, 30, 35)] == [0, 0, None, new]
     assert [partition(2, hours) for hours in (5, 20, 30, 35)] == [0, 0, 0, 0]
     assert partition(3, 5) == 0 and partition(3, 35) is None  # no start of it is known
+    assert partition(4, 20) is None  # it loaded its logs while the topic grew
     assert placement.home_of("c", group, 2, 0, 0) == Home(0)
 
 

@@ -22,12 +22,14 @@ class Registration:
     """A broker's start, valid until its next one. ``metadata_version``: the highest metadata.version that it
     supports, which shows its release (MetadataVersion.java); None if it registered none. ``incarnation_id``:
     of its process. ``is_dated``: ``from_ms`` is when it registered, and not only when a snapshot had it.
+    ``ready_ms``: when it had started, so that the controller unfenced it; None if no record shows that.
     """
 
     from_ms: int
     metadata_version: int | None
     incarnation_id: str | None = None
     is_dated: bool = True
+    ready_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +72,11 @@ class BrokerConfigs:
 
     def _started_with(self, name: str, broker_id: int, from_ms: int, to_ms: int) -> tuple[str, ...] | None:
         """The values in server.properties of every process that a broker may have had between two times."""
-        processes = _processes(self.starts.get(broker_id, ()))
-        ends = (later.from_ms + APPLIED_MS for later in processes[1:])
+        of_broker = processes(self.starts.get(broker_id, ()))
+        ends = (later.from_ms + APPLIED_MS for later in of_broker[1:])
         running = [
             each
-            for each, end in zip_longest(processes, ends)
+            for each, end in zip_longest(of_broker, ends)
             if each.from_ms - APPLIED_MS <= to_ms and (end is None or from_ms <= end)
         ]
         if not running or (running[0].from_ms - APPLIED_MS > from_ms and not self.from_beginning):
@@ -97,7 +99,7 @@ class BrokerConfigs:
         return [each.settings[name] for each in logged if name in each.settings]
 
 
-def _processes(registrations: Sequence[Registration]) -> list[Registration]:
+def processes(registrations: Sequence[Registration]) -> list[Registration]:
     """The first registration of each process: one may register again, as after a change of its features."""
     of_process = groupby(enumerate(registrations), lambda each: each[1].incarnation_id or each[0])
     return [next(group)[1] for _, group in of_process]

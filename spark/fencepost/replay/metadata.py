@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from fencepost.replay.broker_configs import BrokerConfigs, Logged, Registration
@@ -144,7 +144,8 @@ class ClusterMetadata:
     (major, minor)} of the configuration. ``configs``, ``group_configs``: the
     configurations of brokers, and the dynamic ones of groups. ``gone``: {topic
     id: when it was deleted, or known not to exist any more} of every topic; ``removed``: {topic id: when the
-    record of its deletion was written} of those that have one. What is not known is left out.
+    record of its deletion was written} of those that have one. ``has_holes``: a part of the metadata log is
+    missing. What is not known is left out.
     """
 
     topics: Topics = field(default_factory=lambda: Topics(()))
@@ -161,6 +162,7 @@ class ClusterMetadata:
     coordinators: Mapping[str, tuple[CoordinatorTopic, ...]] = field(default_factory=dict)
     replicas_of_gone: Mapping[PartitionId, Brokers] = field(default_factory=dict)
     from_beginning: bool = False
+    has_holes: bool = False
     hosts: Set[int] = frozenset()
     gone: Mapping[str, int] = field(default_factory=dict)
     removed: Mapping[str, Moment] = field(default_factory=dict)
@@ -191,6 +193,7 @@ class ClusterMetadata:
             past.coordinators(),
             past.replicas_of_gone(),
             log.from_beginning,
+            past.has_holes,
             past.hosts(),
             past.gone,
             past.removed,
@@ -257,6 +260,7 @@ class _Past:
         self.removed: dict[str, Moment] = {}
         self._replicas: dict[PartitionId, Brokers] = {}
         self._starts: dict[int, list[Registration]] = {}
+        self.has_holes = False
         self._newest_ids: dict[str, str] = {}
         image = MetadataImage(complete=log.from_beginning)
         named: set[str] = set()
@@ -264,6 +268,7 @@ class _Past:
             delta = image.apply(piece)
             if isinstance(piece, Hole):
                 self._newest.clear()
+                self.has_holes = True
             self._note_gone(piece, delta, image)
             for topic_id, record in delta.topics:
                 if topic_id not in named:
@@ -272,15 +277,7 @@ class _Past:
             self._note_incarnations(log, piece, delta)
             self._note_partitions(piece, delta, image)
             for broker_id, record in delta.brokers.items():
-                if record.type == REGISTER_BROKER:
-                    known = image.brokers[broker_id]
-                    start = Registration(
-                        _ms(piece, record),
-                        known.metadata_version,
-                        known.incarnation_id,
-                        not _is_snapshot(piece) and not delta.from_zookeeper,
-                    )
-                    self._starts.setdefault(broker_id, []).append(start)
+                self._note_start(piece, delta, image, broker_id, record)
         self._names = image.names
         self._image = image
 
@@ -298,6 +295,24 @@ class _Past:
         if _is_snapshot(piece):
             for topic_id in image.names.keys() - image.topics.keys():
                 self.gone.setdefault(topic_id, piece.ms or 0)
+
+    def _note_start(
+        self,
+        piece: Piece,
+        delta: MetadataDelta,
+        image: MetadataImage,
+        broker_id: int,
+        record: MetadataRecord,
+    ) -> None:
+        known = image.brokers.get(broker_id)
+        if known is None:
+            return
+        starts, ms = self._starts.setdefault(broker_id, []), _ms(piece, record)
+        if record.type == REGISTER_BROKER:
+            is_dated = not _is_snapshot(piece) and not delta.from_zookeeper
+            starts.append(Registration(ms, known.metadata_version, known.incarnation_id, is_dated))
+        if known.fenced is False and starts and starts[-1].ready_ms is None:
+            starts[-1] = replace(starts[-1], ready_ms=ms)
 
     def _note_incarnations(self, log: MetadataLog, piece: Piece, delta: MetadataDelta) -> None:
         """Note when coordinators' topics were created, and when any topic was removed."""

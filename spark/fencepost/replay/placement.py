@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from fencepost.replay.broker_configs import Registration
+from fencepost.replay.broker_configs import Registration, processes
 from fencepost.replay.coordinator_logs import UNDECIDED, CoordinatorLogs
 from fencepost.replay.cuts import SLACK_MS
 from fencepost.replay.keys import coordinator_partition
@@ -32,21 +32,18 @@ class Home(NamedTuple):
     topic_id: str | None = None
 
 
-_START_MS = 60_000
-"""How long after its registration a broker may count the partitions of a coordinators' topic."""
-
-
 @dataclass(frozen=True)
 class Counts:
     """With how many partitions brokers reckon of a topic that got more of them. A broker counts them when it
     starts, and not again (``GroupCoordinatorService.startup``, ``TransactionCoordinator.startup``).
 
-    ``last``: how many there are at the end. ``starts``: of each broker; ``are_all``: none is missing.
+    ``last``: how many there are at the end. ``starts``: the processes of each broker, none if one may be
+    missing between them; ``are_all``: none is missing before them.
     """
 
     growths: tuple[Growth, ...]
     last: int
-    starts: Mapping[int, tuple[Registration, ...]]
+    starts: Mapping[int, Sequence[Registration]]
     are_all: bool
 
     def at(self, broker_id: int, requested_ms: int, responded_ms: int) -> set[int]:
@@ -68,11 +65,13 @@ class Counts:
         return {coordinator_partition(key, each) for each in counts}
 
     def _counted(self, start: Registration) -> set[int]:
-        """Successive counts, the first one from the earliest start of the process on."""
+        """Successive counts, from the one at the earliest start of the process to the one when it was ready:
+        it counts once it has loaded its logs.
+        """
         afters = [each.before for each in self.growths[1:]] + [self.last]
-        earliest_ms, latest_ms = start.from_ms if start.is_dated else 0, start.from_ms + _START_MS
+        earliest_ms = start.from_ms if start.is_dated else 0
         first = sum(each.latest_ms <= earliest_ms for each in self.growths)
-        end = sum(each.earliest_ms <= latest_ms for each in self.growths)
+        end = sum(start.ready_ms is None or each.earliest_ms <= start.ready_ms for each in self.growths)
         return set([self.growths[0].before, *afters][first : end + 1])
 
 
@@ -134,7 +133,12 @@ class Placement:
                 seen[of] = Seen(partition, others[-1][0] if others else None)
         grown = {
             (cluster, one.topic_id if cluster in several else None): Counts(
-                one.growths, one.partitions, each.registrations, each.from_beginning
+                one.growths,
+                one.partitions,
+                {}
+                if each.has_holes
+                else {broker: processes(starts) for broker, starts in each.registrations.items()},
+                each.from_beginning,
             )
             for cluster, each in metadata.items()
             for one in each.coordinators.get(topic, ())
