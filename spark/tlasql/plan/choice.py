@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tlasql.lang.errors import fail
-from tlasql.lang.ir import Expr, Variable, text
+from tlasql.lang.ir import Expr, Variable, tell
 from tlasql.mapping.model import Mapping, Records
 from tlasql.plan.clauses import Clause
 from tlasql.plan.defined import always, defined, silent
@@ -72,4 +72,4 @@ def _check_rows(parts: Sequence[Clause], body: Expr, step: bool) -> None:
     alone = len(parts) == 1 and not parts[0].ranges and not step
     if not always(defined(body, by_row=True)) and not (alone and silent(body, by_row=True)):
         remedy = "write in front of it when it does: x # 0 => ..."
-        raise fail(body.location, f"TLC may find no value for {text(body)}", remedy)
+        raise fail(body.location, f"TLC may find no value for {tell(body)}", remedy)

@@ -162,6 +162,13 @@ class StateFrame:
     evaluates: Expr | None = None
 
     @property
+    def parts(self) -> tuple[Expr, ...]:
+        """All that is computed of a state, or an element of it."""
+        domains = (each.domain for each in self.clause.ranges)
+        asked = () if self.evaluates is None else (self.evaluates,)
+        return (*domains, *self.clause.antecedents, *self.clause.conjuncts, *asked)
+
+    @property
     def conjuncts(self) -> tuple[Expr, ...]:
         """What has to be true of each state, or step."""
         return self.clause.conjuncts
