@@ -44,6 +44,11 @@ class Clause:
     antecedents: tuple[Expr, ...]
     conjuncts: tuple[Expr, ...]
 
+    @property
+    def every(self) -> tuple[Expr, ...]:
+        """All that it says."""
+        return (*(each.domain for each in self.ranges), *self.antecedents, *self.conjuncts)
+
 
 def clauses(expr: Expr) -> list[Clause]:
     r"""Take a definition's inlined body apart.

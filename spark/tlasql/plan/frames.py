@@ -164,9 +164,7 @@ class StateFrame:
     @property
     def parts(self) -> tuple[Expr, ...]:
         """All that is computed of a state, or an element of it."""
-        domains = (each.domain for each in self.clause.ranges)
-        asked = () if self.evaluates is None else (self.evaluates,)
-        return (*domains, *self.clause.antecedents, *self.clause.conjuncts, *asked)
+        return (*self.clause.every, *(() if self.evaluates is None else (self.evaluates,)))
 
     @property
     def conjuncts(self) -> tuple[Expr, ...]:

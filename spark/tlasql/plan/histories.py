@@ -204,7 +204,7 @@ class _Planner:
     def _only_table(self, found: list[Access]) -> str:
         """The table of a clause without ranges: the complete home of all that it reads."""
         if not found:
-            raise fail(self._place(), "this definition reads no variable", "state it as an ASSUME")
+            raise fail(self._place(), "this speaks of constants alone", "state it as an ASSUME")
         table = self._history(found[0].name, found[0].expr.location).homes[0].table
         for each in found:
             homes = self._history(each.name, each.expr.location).homes
