@@ -464,7 +464,9 @@ class Inference:
         if what:
             message = f"{_named(part)} of type {given} is {what}"
         remedy = _CORRECT
-        if isinstance(wanted, SeqOf):
+        if isinstance(part, Literal) and part.label:
+            remedy = f"correct {part.label}, in the module or in [constants] of the mapping"
+        elif isinstance(wanted, SeqOf):
             remedy = _OF_TEXT if given == STR else _OF_LIST if isinstance(given, SetOf) else _CORRECT
         raise fail(part.location, message, remedy)
 

@@ -137,7 +137,9 @@ class Inliner:
     def _constant(self, name: str, location: Location, taken: frozenset[str]) -> Expr:
         given = self._constants[name]
         found = self._inline(given, _Scope({}), taken)
-        return replace(found, type=given.type) if isinstance(given, Call) else _placed(found, location)
+        if isinstance(given, Call):
+            return replace(found, type=given.type)
+        return replace(_placed(found, location), label=name)
 
     def _given_anew(self, expr: Op, scope: _Scope, taken: frozenset[str]) -> Expr:
         """``Nat`` or ``Seq(S)`` where the mapping has another set for it."""
