@@ -12,6 +12,7 @@ import duckdb
 import pytest
 from tlasql_states import Domain, State, duck
 
+from tlasql import compile_module
 from tlasql.cli import main
 from tlasql.lang.types import Function, parse_type
 
@@ -81,6 +82,20 @@ def test_tlc_says_the_same(arguments: list[str], capsys: pytest.CaptureFixture[s
     assert compared >= 5 * STATES
     assert stops <= unknown <= stops + 0.01 * compared
     assert unknown <= UNKNOWN.get(Path(arguments[0]).stem, 0) * compared
+
+
+@pytest.mark.parametrize("arguments", ["Journal"], indirect=True)
+def test_a_fold_is_computed_once(arguments: list[str]) -> None:
+    """Not wherever its value is asked for, nor for each element; nor is what it goes over, in its steps."""
+    module, _, mapping, _, schemas, *_ = map(Path, arguments)
+    for dialect, length, once in (("duckdb", "LEN(journal)", 1), ("spark", "SIZE(journal)", 3)):
+        compiled = compile_module(module, mapping, json.loads(schemas.read_text()), dialect=dialect)
+        sql = {each.mark.id: each.sql for each in compiled.definitions}
+        replayed = ("never_negative", "cache_follows", "total", "known")
+        assert {each: sql[each].count(length) for each in replayed} == dict.fromkeys(replayed, once)
+        assert (
+            sql["snapshot_is_replay"].count("SLICE(journal") == 2
+        )  # of the value, and of whether it has one
 
 
 @pytest.mark.parametrize("arguments", ["Tree"], indirect=True)

@@ -42,7 +42,10 @@ def given_value(
         return found if kind is None else checker.check(found, {}, kind)
     except TlaSqlError as error:
         problem = error.diagnostics[0]
-        raise fail(where, f"[constants] {name}: {problem.message}", problem.remedy) from error
+        remedy = problem.remedy
+        if isinstance(value, list) and kind is not None:
+            remedy = f'a list is a set: give anything else as {name} = {{ definition = "The{name}" }}'
+        raise fail(where, f"[constants] {name}: {problem.message}", remedy) from error
 
 
 def _definition(name: str, replaced: str, named: Mapping[str, Definition]) -> Call:

@@ -29,7 +29,7 @@ from tlasql.lang.ir import (
     RecordSet,
     Variable,
     rebuild,
-    text,
+    tell,
     walk,
 )
 from tlasql.lang.shapes import without_the_empty
@@ -43,6 +43,10 @@ _JOINED = {"\\cup", "\\cap", "\\"}
 _SAME = {"=", "\\subseteq", "@@", "\\o"} | _JOINED
 
 _OF_TEXT = "a text is one value of a column: give its length, or its parts, columns of their own"
+_OF_LIST = (
+    "a sequence or tuple is written <<1, 2>>; a list in [constants] is a set, so give one by its definition: "
+    'Steps = { definition = "TheSteps" }'
+)
 _CORRECT = "correct the expression, or the @type of a variable in it"
 _SOME_HAVE = "a type marks the fields that some records lack, {type: Str, bal?: Int}"
 
@@ -227,6 +231,8 @@ class Inference:
         shown = self._shown(function)
         message = f"{_named(function)} of type {shown} cannot be applied to {_named(key)}"
         remedy = "apply a function to an element of its DOMAIN, a tuple to a number that is written out"
+        if isinstance(shown, SetOf):
+            remedy = _OF_LIST
         if isinstance(shown, Record):
             remedy = (
                 "name one of its fields, written out: r.name; a text may name one where all have one type"
@@ -413,8 +419,12 @@ class Inference:
         return True
 
     def _no_domain(self, function: Expr) -> TlaSqlError:
-        message = f"DOMAIN does not fit {_named(function)} of type {self._shown(function)}"
-        return fail(function.location, message, "functions, sequences, tuples and records have one")
+        shown = self._shown(function)
+        message = f"DOMAIN does not fit {_named(function)} of type {shown}"
+        remedy = "functions, sequences, tuples and records have one"
+        return fail(
+            function.location, message, f"{remedy}; {_OF_LIST}" if isinstance(shown, SetOf) else remedy
+        )
 
     def _summed(self, function: Expr, final: bool) -> bool:
         kind = self._unifier.head(_type(function))
@@ -449,10 +459,16 @@ class Inference:
     def _expect(self, part: Expr, kind: Type, what: str = "") -> None:
         if self._fits(_type(part), kind):
             return
-        shown = f"{_named(part)} of type {self._shown(part)} is {what}"
-        wanted = f"{_named(part)} has type {self._shown(part)}, expected {self._unifier.resolve(kind)}"
-        is_text = what == "no sequence" and f"{self._shown(part)}" == f"{STR}"
-        raise fail(part.location, shown if what else wanted, _OF_TEXT if is_text else _CORRECT)
+        given, wanted = self._shown(part), self._unifier.resolve(kind)
+        message = f"{_named(part)} has type {given}, expected {wanted}"
+        if what:
+            message = f"{_named(part)} of type {given} is {what}"
+        remedy = _CORRECT
+        if isinstance(part, Literal) and part.label:
+            remedy = f"correct {part.label}, in the module or in [constants] of the mapping"
+        elif isinstance(wanted, SeqOf):
+            remedy = _OF_TEXT if given == STR else _OF_LIST if isinstance(given, SetOf) else _CORRECT
+        raise fail(part.location, message, remedy)
 
     def _set(self, part: Expr, element: Type) -> None:
         self._expect(part, SetOf(element), "no set")
@@ -539,7 +555,7 @@ def _one_type(*parts: Expr) -> str:
 
 def _named(expr: Expr) -> str:
     """The expression in a message: the call that it came from, or where it begins, if all of it is long."""
-    whole = text(expr)
+    whole = tell(expr)
     if len(whole) <= _READABLE:
         return whole
     if expr.label is not None and len(expr.label) <= _READABLE:

@@ -213,6 +213,22 @@ def text(expr: Expr) -> str:
     return _printed(expr)[0]
 
 
+def tell(expr: Expr) -> str:
+    """The same for people: a fold has no text of its own, and is called as its author calls it."""
+    return expr.label if expr.label and has_fold(expr) else text(_called(expr))
+
+
+def _called(expr: Expr) -> Expr:
+    if not has_fold(expr):
+        return expr
+    return Bound(expr.location, expr.label, 0) if expr.label else rebuild(expr, _called)
+
+
+def has_fold(expr: Expr) -> bool:
+    """Whether any part of it is a fold."""
+    return any(isinstance(each, Fold) for each in walk(expr))
+
+
 def _print(expr: Expr, outer: int) -> str:
     printed, strength = _printed(expr)
     return printed if strength > outer or strength == _ATOM else f"({printed})"
@@ -354,6 +370,11 @@ def substitute(expr: Expr, variable: Bound, by: Expr) -> Expr:
     if isinstance(expr, Bound) and expr.uid == variable.uid:
         return replace(by, location=expr.location)
     return rebuild(expr, lambda part: substitute(part, variable, by))
+
+
+def put(expr: Expr, hit: Callable[[Expr], bool], value: Expr) -> Expr:
+    """``value`` in place of every part that ``hit`` says."""
+    return value if hit(expr) else rebuild(expr, lambda part: put(part, hit, value))
 
 
 def alike(one: Expr, other: Expr) -> bool:

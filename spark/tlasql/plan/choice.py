@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tlasql.lang.errors import fail
-from tlasql.lang.ir import Expr, Variable, text
-from tlasql.mapping.model import Mapping, Records
+from tlasql.lang.ir import Expr, Variable, tell, walk
+from tlasql.mapping.model import History, Mapping, Records, Whole
 from tlasql.plan.clauses import Clause
 from tlasql.plan.defined import always, defined, silent
 from tlasql.plan.frames import Frame
@@ -47,17 +47,25 @@ def by_states(
     parts: Sequence[Clause], body: Expr, mapping: Mapping, *, step: bool, still: Sequence[Variable]
 ) -> list[Frame]:
     """Frames of whole states, which have ``still`` too; of records, their rows all the same. Raises
-    TlaSqlError.
+    TlaSqlError. A part that speaks of constants alone is judged where the rest is.
     """
+    read = [
+        each for each in _variables(body) if isinstance(mapping.variables.get(each.name), History | Whole)
+    ]
 
     def frame(part: Clause) -> Frame:
         records = _records(part, mapping)
         if records is not None:
             return plan_records(part, records, mapping)
         needed = None if always(defined(body)) or (not part.ranges and silent(body)) else body
-        return plan_state(part, mapping, step, body if step else needed, still)
+        beside = still if any(map(_variables, part.every)) else (*still, *read[:1])
+        return plan_state(part, mapping, step, body if step else needed, beside)
 
     return [frame(part) for part in parts]
+
+
+def _variables(expr: Expr) -> list[Variable]:
+    return [each for each in walk(expr) if isinstance(each, Variable)]
 
 
 def _records(part: Clause, mapping: Mapping) -> Records | None:
@@ -72,4 +80,4 @@ def _check_rows(parts: Sequence[Clause], body: Expr, step: bool) -> None:
     alone = len(parts) == 1 and not parts[0].ranges and not step
     if not always(defined(body, by_row=True)) and not (alone and silent(body, by_row=True)):
         remedy = "write in front of it when it does: x # 0 => ..."
-        raise fail(body.location, f"TLC may find no value for {text(body)}", remedy)
+        raise fail(body.location, f"TLC may find no value for {tell(body)}", remedy)

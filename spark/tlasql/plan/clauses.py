@@ -22,6 +22,7 @@ from tlasql.lang.ir import (
     Quantified,
     Variable,
     children,
+    has_fold,
     rebuild,
     substitute,
 )
@@ -42,6 +43,11 @@ class Clause:
     ranges: tuple[Range, ...]
     antecedents: tuple[Expr, ...]
     conjuncts: tuple[Expr, ...]
+
+    @property
+    def every(self) -> tuple[Expr, ...]:
+        """All that it says."""
+        return (*(each.domain for each in self.ranges), *self.antecedents, *self.conjuncts)
 
 
 def clauses(expr: Expr) -> list[Clause]:
@@ -115,7 +121,8 @@ def push_primes(expr: Expr, primed: bool = False) -> Expr:
         case Variable():
             return Prime(expr.location, expr, type=expr.type) if primed else expr
         case _:
-            return rebuild(expr, lambda part: push_primes(part, primed))
+            label = f"{expr.label}'" if primed and expr.label else expr.label
+            return replace(rebuild(expr, lambda part: push_primes(part, primed)), label=label)
 
 
 @dataclass(frozen=True)
@@ -156,3 +163,25 @@ def leaves(expr: Expr) -> Iterator[Expr]:
         case _:
             for part in children(expr):
                 yield from leaves(part)
+
+
+def told(expr: Expr) -> Iterator[Expr]:
+    """The leaves of a predicate as its author would name them: what hides how it is folded is whole."""
+    if not has_fold(expr):
+        yield from leaves(expr)
+    elif isinstance(expr, Field | Quantified | Fold) or access(expr) is not None or _hides(expr):
+        yield expr
+    else:
+        for part in children(expr):
+            yield from told(part)
+
+
+def _hides(expr: Expr) -> bool:
+    return bool(expr.label) and not all(map(_is_named, children(expr)))
+
+
+def _is_named(expr: Expr) -> bool:
+    """Whether each fold in it is inside of something that the author calls by a name."""
+    if expr.label or not has_fold(expr):
+        return True
+    return not isinstance(expr, Fold) and all(map(_is_named, children(expr)))

@@ -162,6 +162,11 @@ class StateFrame:
     evaluates: Expr | None = None
 
     @property
+    def parts(self) -> tuple[Expr, ...]:
+        """All that is computed of a state, or an element of it."""
+        return (*self.clause.every, *(() if self.evaluates is None else (self.evaluates,)))
+
+    @property
     def conjuncts(self) -> tuple[Expr, ...]:
         """What has to be true of each state, or step."""
         return self.clause.conjuncts

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from tlasql.lang.errors import Location, fail
-from tlasql.lang.ir import Bound, Fold, Op, Quantified, text
+from tlasql.lang.ir import Bound, Fold, Op, Quantified, tell, text
 from tlasql.lang.types import Scalar
 from tlasql.mapping.model import History, Home, Mapping, TupleOf, Whole
 from tlasql.plan.clauses import Access, Clause, Range, access, leaves
@@ -136,7 +136,7 @@ class _Planner:
         inner = access(domain.arguments[0] if isinstance(domain, Op) and keys_only else domain)
         if inner is None:
             remedy = "range over DOMAIN f, a set-valued f[x], or intersections and filters of these"
-            raise fail(domain.location, f"a range over {text(domain)} is outside the fragment", remedy)
+            raise fail(domain.location, f"a range over {tell(domain)} is outside the fragment", remedy)
         history = self._history(inner.name, domain.location)
         variables = (*self._arguments(inner), each.variable.uid)
         if not keys_only:
@@ -155,7 +155,7 @@ class _Planner:
         for each in inner.arguments:
             if not isinstance(each, Bound):
                 remedy = "apply it to quantified variables only"
-                raise fail(each.location, f"the argument {text(each)} is outside the fragment", remedy)
+                raise fail(each.location, f"the argument {tell(each)} is outside the fragment", remedy)
         return tuple(each.uid for each in inner.arguments if isinstance(each, Bound))
 
     def _check_step(self, atoms: list[_Atom]) -> None:
@@ -195,16 +195,16 @@ class _Planner:
                     raise fail(leaf.location, "a fold inside a predicate over histories")
                 read = Access(leaf.name, False, (), leaf) if isinstance(leaf, Bound) else access(leaf)
                 if read is None:
-                    raise fail(leaf.location, f"{text(leaf)} is outside the fragment")
+                    raise fail(leaf.location, f"{tell(leaf)} is outside the fragment")
                 if read.primed and not self._step:
-                    raise fail(leaf.location, f"{text(leaf)} is primed", "mark it as a @step")
+                    raise fail(leaf.location, f"{tell(leaf)} is primed", "mark it as a @step")
                 found.setdefault(text(leaf), read)
         return list(found.values())
 
     def _only_table(self, found: list[Access]) -> str:
         """The table of a clause without ranges: the complete home of all that it reads."""
         if not found:
-            raise fail(self._place(), "this definition reads no variable", "state it as an ASSUME")
+            raise fail(self._place(), "this speaks of constants alone", "state it as an ASSUME")
         table = self._history(found[0].name, found[0].expr.location).homes[0].table
         for each in found:
             homes = self._history(each.name, each.expr.location).homes
@@ -218,7 +218,7 @@ class _Planner:
         variables = self._arguments(read)
         if not isinstance(read.expr.type, Scalar):
             raise fail(
-                read.expr.location, f"{text(read.expr)} is no single value", "compare the values it holds"
+                read.expr.location, f"{tell(read.expr)} is no single value", "compare the values it holds"
             )
         for home in history.homes:
             scan = self._scans.find(home, variables)
@@ -227,7 +227,7 @@ class _Planner:
         scanned = ", ".join(dict.fromkeys(scan.table for scan in self._scans.scans))
         raise fail(
             read.expr.location,
-            f"{text(read.expr)} is not held by {scanned}",
+            f"{tell(read.expr)} is not held by {scanned}",
             f"add a home of {read.name} in that table to {self._mapping.file}, or range over its DOMAIN",
         )
 

@@ -24,6 +24,7 @@ from tlasql.lang.ir import (
     children,
     free,
     rebuild,
+    tell,
     text,
     walk,
 )
@@ -47,7 +48,7 @@ def records_of(domain: Expr, mapping: Mapping) -> Records | None:
     if read is None or not isinstance(mapped, Records):
         return None
     if read.primed:
-        raise fail(domain.location, f"{text(domain)} is primed", "records are judged in the state they met")
+        raise fail(domain.location, f"{tell(domain)} is primed", "records are judged in the state they met")
     return mapped
 
 
@@ -131,12 +132,12 @@ def _leaf(expr: Expr, element: Bound, records: Records, alias: str) -> Leaf:
             return Leaf(text(expr), Column(alias, records.fields[name]))
         case _:
             remedy = f"a rule over {records.name} reads the fields of {element.name} only"
-            raise fail(expr.location, f"{text(expr)} beside the records of {records.name}", remedy)
+            raise fail(expr.location, f"{tell(expr)} beside the records of {records.name}", remedy)
 
 
 def _aggregate(expr: Quantified, outer: Bound, records: Records, mapping: Mapping) -> Aggregate:
     if expr.kind == "filter" or records_of(expr.domain, mapping) != records:
-        message = f"{_CALLED[expr.kind]} {text(expr.domain)} inside a predicate over {records.name}"
+        message = f"{_CALLED[expr.kind]} {tell(expr.domain)} inside a predicate over {records.name}"
         remedy = f"compare two {records.name} by \\A or \\E, or map each variable to a column of [states]"
         raise fail(expr.location, message, remedy)
     universal, inner = expr.kind == "\\A", expr.variable
@@ -159,7 +160,7 @@ def _aggregate(expr: Quantified, outer: Bound, records: Records, mapping: Mappin
     own = {inner.uid, outer.uid} if equal else {inner.uid}
     if free(predicate) - own:
         remedy = f"relate {inner.name} and {outer.name} by equalities of fields before the =>"
-        raise fail(location, f"{text(predicate)} speaks of more than {inner.name}", remedy)
+        raise fail(location, f"{tell(predicate)} speaks of more than {inner.name}", remedy)
     identical = Bound(location, f"{inner.name} = {outer.name}", -inner.uid, type=BOOL)
     predicate = _fieldwise(predicate, inner, outer, identical)
     read = {text(leaf): leaf for leaf in leaves(predicate)}

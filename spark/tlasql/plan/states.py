@@ -23,7 +23,7 @@ def plan_state(
     ``still``: more variables that a step leaves as they are if it stutters. Raises TlaSqlError.
     """
     clause = _once_each(clause)
-    parts = [*(each.domain for each in clause.ranges), *clause.antecedents, *clause.conjuncts]
+    parts = [*clause.every]
     evaluates = None if body is None else defined(body)
     parts += [*still, *([] if body is None else [body])]
     found: dict[str, History | Whole] = {}
@@ -34,7 +34,7 @@ def plan_state(
             elif isinstance(expr, Prime) and not step:
                 raise fail(expr.location, "this is primed", "mark it as a @step")
     if not found:
-        raise fail(_where(clause).location, "this definition reads no variable", "state it as an ASSUME")
+        raise fail(_where(clause).location, "this speaks of constants alone", "state it as an ASSUME")
     variables = tuple(found[name] for name in sorted(found))
     return StateFrame(variables, clause, step, None if evaluates is None or always(evaluates) else evaluates)
 

@@ -29,6 +29,7 @@ from tlasql.lang.ir import (
     RecordOf,
     alike,
     free,
+    put,
     rebuild,
     substitute,
     walk,
@@ -217,7 +218,7 @@ class _Fold:
             loop = self._loop(over, argument)
             if loop is None:
                 continue
-            base = self._base if loop.last is None else _put(self._base, loop.last, loop.element)
+            base = self._base if loop.last is None else put(self._base, loop.last, loop.element)
             if loop.end is not None:
                 base = substitute(base, over, loop.end)
             if over.uid in free(base):
@@ -243,10 +244,10 @@ class _Fold:
     def _direct(self, loop: _Loop, over: Bound, base: Expr) -> Expr | None:
         """``g(x) + F(rest)``"""
         result = Bound(self._at, "rest", self._fresh())
-        step = self._taken(_put(self._step, lambda each: alike(each, self._call), result), loop, over)
+        step = self._taken(put(self._step, lambda each: alike(each, self._call), result), loop, over)
         if step is None or _applied(step, self._call.uid):
             return None
-        base = _put(base, lambda each: each == loop.element, loop.value)
+        base = put(base, lambda each: each == loop.element, loop.value)
         form = joined(step, result, loop.element, loop.domain, base, beside=loop.last is None)
         if form is None and loop.before is not None and loop.last is not None:
             places, last = loop.before
@@ -268,7 +269,7 @@ class _Fold:
         if not more:
             form = joined(step, result, loop.element, loop.domain, result)
             form = form or self._in_order(step, result, result, loop, backward=loop.first == "greatest")
-            return None if form is None else _put(base, lambda each: each == result, form)
+            return None if form is None else put(base, lambda each: each == result, form)
         whole = Bound(self._at, "so_far", self._fresh())
         values = {each.name: _put_all(step, self._parts(whole, known)) for each, step in known}
         start = self._record({each.name: each for each, _ in known})
@@ -309,10 +310,10 @@ class _Fold:
         """The step of one element; None where what is left matters, too."""
         following = Bound(self._at, "following", self._fresh())
         names, behind = loop.following or ((), following)
-        step = _put(_put(step, loop.hit, loop.element), lambda each: each in names, following)
+        step = put(put(step, loop.hit, loop.element), lambda each: each in names, following)
         if over.uid in free(step):
             return None
-        return substitute(_put(step, lambda each: each == loop.element, loop.value), following, behind)
+        return substitute(put(step, lambda each: each == loop.element, loop.value), following, behind)
 
     def _parts(self, whole: Expr, known: Sequence[tuple[Bound, Expr]]) -> dict[int, Expr]:
         """What the accumulators are in the record of them."""
@@ -445,11 +446,6 @@ def _is_single(test: Expr, over: Bound, element: Callable[[Expr], bool]) -> str 
                     case Op(symbol="{}", arguments=(only,)) if one == over and element(only):
                         return "Cardinality"
     return None
-
-
-def _put(expr: Expr, hit: Callable[[Expr], bool], value: Expr) -> Expr:
-    """``value`` in place of every part that ``hit`` says."""
-    return value if hit(expr) else rebuild(expr, lambda part: _put(part, hit, value))
 
 
 def _put_all(expr: Expr, values: Mapping[int, Expr]) -> Expr:

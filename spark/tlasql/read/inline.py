@@ -24,6 +24,7 @@ from tlasql.lang.ir import (
     alike,
     free,
     rebuild,
+    tell,
     text,
     walk,
 )
@@ -136,7 +137,9 @@ class Inliner:
     def _constant(self, name: str, location: Location, taken: frozenset[str]) -> Expr:
         given = self._constants[name]
         found = self._inline(given, _Scope({}), taken)
-        return replace(found, type=given.type) if isinstance(given, Call) else _placed(found, location)
+        if isinstance(given, Call):
+            return replace(found, type=given.type)
+        return replace(_placed(found, location), label=name)
 
     def _given_anew(self, expr: Op, scope: _Scope, taken: frozenset[str]) -> Expr:
         """``Nat`` or ``Seq(S)`` where the mapping has another set for it."""
@@ -160,8 +163,7 @@ class Inliner:
             inlined = self._unrolled(expr, values, scope, taken)
         else:
             inlined = self._inline(self._module.body(expr.uid), scope.binding(values), taken)
-        shown = tuple(each for each in passed if not isinstance(each, _Closure))
-        return replace(inlined, label=text(replace(expr, arguments=shown)))
+        return replace(inlined, label=tell(replace(expr, arguments=passed)))
 
     def _of_bags(self, expr: Call, values: Mapping[int, Expr], scope: _Scope, taken: frozenset[str]) -> Expr:
         """An operator on bags by its text, of bags alone: TLC's own says else of other functions."""
@@ -275,7 +277,8 @@ class Inliner:
         domain = self._inline(function.domain, scope, taken)
         if form is None or own.uid in free(form) or not self._stays_inside(body, variable, domain, own.uid):
             raise _endless(body, Call(expr.location, own.name, own.uid, ()))
-        return self._inline(replace(function, domain=domain, body=form), _Scope({}), taken)
+        found = self._inline(replace(function, domain=domain, body=form), _Scope({}), taken)
+        return replace(found, label=own.name)
 
     @staticmethod
     def _stays_inside(body: Expr, variable: Bound, domain: Expr, own: int) -> bool:

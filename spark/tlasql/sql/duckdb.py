@@ -9,7 +9,7 @@ from sqlglot import exp
 from tlasql.lang.types import Type
 from tlasql.sql import tree
 from tlasql.sql.dialect import Body, Dialect
-from tlasql.sql.lifting import Lifting
+from tlasql.sql.lifting import Before, Lifting
 
 
 class DuckDb(Dialect):
@@ -46,9 +46,9 @@ class DuckDb(Dialect):
     def lifted(
         self, columns: Sequence[exp.Expr], rows: str, name: str
     ) -> tuple[list[tuple[str, exp.Query]], list[exp.Expr]]:
-        lifting = Lifting(rows, name, self.TRANSFORM, self.AT_INDEX)
-        found = lifting.lifted(columns)
-        return lifting.selects(), found
+        before = Before(name)
+        found = Lifting(before, self.TRANSFORM, self.AT_INDEX).lifted(columns)
+        return before.selects(rows), found
 
     def slice(self, array: exp.Expr, first: exp.Expr, length: exp.Expr) -> exp.Expr:
         last = exp.Sub(this=exp.Add(this=first, expression=length), expression=exp.Literal.number(1))

@@ -31,27 +31,43 @@ _SAFE = (
 """What fails for no row: a column is computed for all of them, also where a choice would not ask for it."""
 
 
-class Lifting:
-    """Lifts out of columns over ``rows``; ``transform`` and ``index`` are the functions that a let calls."""
+class Before:
+    """Columns that selects compute before the one that needs them. ``name``: what they are called by."""
 
-    def __init__(self, rows: str, name: str, transform: str, index: str) -> None:
-        self._rows, self._name = rows, name
-        self._transform, self._index = transform, index
+    def __init__(self, name: str) -> None:
+        self._name = name
         self._columns: dict[str, str] = {}
         self._steps: dict[str, int] = {}
         self._values: defaultdict[int, list[exp.Expr]] = defaultdict(list)
 
-    def lifted(self, columns: Iterable[exp.Expr]) -> list[exp.Expr]:
-        """The columns, over the last of ``selects``."""
-        return [self._lifted(each.copy()) for each in columns]
+    def column(self, value: exp.Expr) -> str:
+        """The column of a value, which may need columns given before; equal values have one."""
+        text = value.sql()
+        if text not in self._columns:
+            name = f"{self._name}.{len(self._columns) + 1}"
+            before = (self._steps.get(each.name, 0) for each in value.find_all(exp.Column))
+            self._columns[text], self._steps[name] = name, 1 + max(before, default=0)
+            self._values[self._steps[name]].append(tree.alias(value, name))
+        return self._columns[text]
 
-    def selects(self) -> Ctes:
-        """The selects that compute what was lifted, each over the one before; the first is over the rows."""
+    def selects(self, rows: str) -> Ctes:
+        """The selects that compute them, each over the one before; the first is over ``rows``."""
         found: Ctes = []
         for step, values in sorted(self._values.items()):
-            source = found[-1][0] if found else self._rows
+            source = found[-1][0] if found else rows
             found.append((f"{self._name}_{step}", exp.select("*", *values).from_(tree.table(source))))
         return found
+
+
+class Lifting:
+    """Lifts out of columns into those ``before``; ``transform`` and ``index`` are what a let calls."""
+
+    def __init__(self, before: Before, transform: str, index: str) -> None:
+        self._before, self._transform, self._index = before, transform, index
+
+    def lifted(self, columns: Iterable[exp.Expr]) -> list[exp.Expr]:
+        """The columns, over the last of the selects before."""
+        return [self._lifted(each.copy()) for each in columns]
 
     def _lifted(self, part: exp.Expr) -> exp.Expr:
         """Inside a lambda that remains nothing is lifted, since it may be about what the lambda names."""
@@ -60,7 +76,7 @@ class Lifting:
             value = self._lifted(array.expressions[0].copy())
             if all(map(_is_safe, value.walk())):
                 (name,) = (each.name for each in lambda_.expressions)
-                return self._lifted(_replaced(lambda_.this.copy(), name, self._column(value)))
+                return self._lifted(_replaced(lambda_.this.copy(), name, self._before.column(value)))
             array.set("expressions", [value])
         elif not isinstance(part, exp.Lambda):
             for child in list(part.iter_expressions()):
@@ -76,16 +92,6 @@ class Lifting:
             return False
         array = bound.expressions[0]
         return isinstance(array, exp.Array) and len(array.expressions) == 1
-
-    def _column(self, value: exp.Expr) -> str:
-        """The column of a value; equal values have one."""
-        text = value.sql()
-        if text not in self._columns:
-            name = f"{self._name}.{len(self._columns) + 1}"
-            before = (self._steps.get(each.name, 0) for each in value.find_all(exp.Column))
-            self._columns[text], self._steps[name] = name, 1 + max(before, default=0)
-            self._values[self._steps[name]].append(tree.alias(value, name))
-        return self._columns[text]
 
 
 def _is_safe(part: exp.Expr) -> bool:

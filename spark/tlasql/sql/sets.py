@@ -10,7 +10,7 @@ from itertools import product
 from sqlglot import exp
 
 from tlasql.lang.errors import fail
-from tlasql.lang.ir import Expr, Index, Literal, Op, Quantified, RecordSet, text, walk
+from tlasql.lang.ir import Expr, Index, Literal, Op, Quantified, RecordSet, tell, text, walk
 from tlasql.lang.shapes import (
     are_different,
     component,
@@ -243,7 +243,7 @@ class Sets:
                 return self._functions(type_of(expr), keys, results)
         raise fail(
             expr.location,
-            f"{text(expr)} is too large to be listed",
+            f"{tell(expr)} is too large to be listed",
             "test membership in it (x \\in ...), or range over a finite set",
         )
 

@@ -8,18 +8,21 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from tlasql.lang.errors import TlaSqlError
-from tlasql.lang.ir import Bound, Expr, Op, Prime, Variable, text
+from tlasql.lang.ir import Bound, Expr, Op, Prime, Variable, free, tell
 from tlasql.lang.shapes import strict
 from tlasql.lang.types import BOOL
 from tlasql.mapping.model import Whole
-from tlasql.plan.clauses import Clause, Range, leaves
+from tlasql.plan.clauses import Clause, Range, told
 from tlasql.plan.exchanges import holds_when_unchanged
+from tlasql.plan.folds import folds
 from tlasql.plan.frames import StateFrame
 from tlasql.sql import tree
 from tlasql.sql.judging import Judging, successor
+from tlasql.sql.lifting import Before
 from tlasql.sql.predicates import Part
 from tlasql.sql.reasons import NOT_KNOWN, Why, of_table
 from tlasql.sql.rows import Ctes
+from tlasql.sql.values import label_of
 from tlasql.sql.whole_values import whole_values
 
 
@@ -37,16 +40,25 @@ class States(Judging[StateFrame]):
                 self._names.add(f"{name}'", f"{name}_next")
         for ranged in self._ranges:
             self._names.add(ranged.variable.name)
+        self._folded = [
+            Before(f"fold{self._suffix}{f'_{n}' if n else ''}") for n in range(len(self._ranges) + 1)
+        ]
+        places = {each.variable.uid: place for place, each in enumerate(self._ranges, start=1)}
+        for fold in dict.fromkeys(fold for frame in frames for part in frame.parts for fold in folds(part)):
+            place = max((places[each] for each in free(fold)), default=0)
+            self._names.add(label_of(fold), self._folded[place].column(self._value(fold)))
 
     def _scanned(self) -> Ctes:
         held = StateFrame(tuple(self._variables.values()), Clause((), (), ()), stepped=False)
         ctes = whole_values(held, self._mapping, self._dialect, self._names.columns, self._suffix)
         if self._steps:
             ctes.append((f"steps{self._suffix}", self._paired(ctes[-1][0])))
+        ctes += self._folded[0].selects(ctes[-1][0])
         if self._ranges and (answers := self._answers()):  # of a state, not of each element
             ctes.append((f"asked{self._suffix}", exp.select("*", *answers).from_(tree.table(ctes[-1][0]))))
         for number, ranged in enumerate(self._ranges, start=1):
             ctes.append((f"range{self._suffix}_{number}", self._ranged(ranged, ctes[-1][0])))
+            ctes += self._folded[number].selects(ctes[-1][0])
         return ctes
 
     def _paired(self, states: str) -> exp.Select:
@@ -123,11 +135,11 @@ class States(Judging[StateFrame]):
         """The value of each state expression, as the source names it, witnesses left out."""
         found: dict[str, Expr] = {}
         for predicate in (*part.frame.clause.antecedents, *part.frame.clause.conjuncts):
-            for leaf in leaves(predicate):
+            for leaf in told(predicate):
                 if not isinstance(leaf, Bound):
-                    found.setdefault(leaf.label or text(leaf), leaf)
-        shown = []
+                    found.setdefault(leaf.label or tell(leaf), leaf)
+        columns = []
         for label, leaf in found.items():
             with contextlib.suppress(TlaSqlError):  # a set too large to be listed explains nothing
-                shown.append(tree.alias(self._value(leaf), label))
-        return shown
+                columns.append(tree.alias(self._value(leaf), label))
+        return columns

@@ -26,7 +26,11 @@ from tlasql.lang.ir import (
     RecordOf,
     RecordSet,
     Variable,
+    free,
+    put,
+    rebuild,
     substitute,
+    tell,
     text,
 )
 from tlasql.lang.shapes import counts, may_lack, type_of
@@ -40,7 +44,7 @@ from tlasql.sql.translator import Columns, Translator, big
 
 _COMPUTED = {"+": exp.Add, "-": exp.Sub, "*": exp.Mul}
 _NAMED = (Variable, Prime, Bound, Field, Index, Quantified)
-"""What a frame may have a column for."""
+"""What a frame may have a column for; see ``label_of`` for folds."""
 LARGEST = 2**63 - 1
 
 
@@ -50,6 +54,11 @@ def value(expr: Expr, columns: Columns, dialect: Dialect) -> exp.Expr:
     Raises TlaSqlError at what has no finite value.
     """
     return Values(columns, dialect).of(expr)
+
+
+def label_of(fold: Fold) -> str:
+    """By what ``columns`` have the column of a fold: one text may have several types, as ``<<>>`` has."""
+    return f"{tell(fold)} : {fold.type}"
 
 
 class Values(Translator):
@@ -67,6 +76,8 @@ class Values(Translator):
         if isinstance(expr, Bound) and expr.uid in self.bound:
             return self.bound[expr.uid].copy()
         if isinstance(expr, _NAMED) and (column := self.columns.get(text(expr))) is not None:
+            return column.copy()
+        if isinstance(expr, Fold) and (column := self._column_of(expr)) is not None:
             return column.copy()
         match expr:
             case Literal(value=bool() as found):
@@ -91,7 +102,7 @@ class Values(Translator):
                 return self._fold(expr)
             case Op():
                 return self._operator(expr)
-        raise fail(expr.location, f"{text(expr)} has no finite value", "use it to the right of \\in only")
+        raise fail(expr.location, f"{tell(expr)} has no finite value", "use it to the right of \\in only")
 
     def _field(self, record: Expr, name: str) -> exp.Expr:
         match record:
@@ -200,7 +211,21 @@ class Values(Translator):
         keys = dialect.keys(function)
         return dialect.map_of(keys, dialect.transformed(keys.copy(), name, changed))
 
+    def _column_of(self, fold: Fold) -> exp.Expr | None:
+        """The column of a fold that speaks of nothing bound here."""
+        return None if free(fold) & self.bound.keys() else self.columns.get(label_of(fold))
+
     def _fold(self, expr: Fold) -> exp.Expr:
+        """What is folded over is computed once, and not for each of its elements."""
+        match expr.places:
+            case Op(symbol="DOMAIN", arguments=(Op(type=SeqOf() as kind) as over,)):
+                name = self.variable(expr.location, "over", kind)
+                once = rebuild(expr, lambda part: put(part, lambda each: each == over, name))
+                of_it = lambda found: self.inside(name, found, lambda: self._stepwise(once))  # noqa: E731
+                return self.dialect.let(self.fresh("over"), self.of(over), of_it)
+        return self._stepwise(expr)
+
+    def _stepwise(self, expr: Fold) -> exp.Expr:
         so_far, place = expr.parameters
 
         def step(value: exp.Expr, number: exp.Expr) -> exp.Expr:

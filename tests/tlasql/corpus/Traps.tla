@@ -595,4 +595,9 @@ FoldRecord ==
     IN  last[Len(q)].At <= last[Len(q)].at \/ last[Len(q)].ok
 \* @step("m_step", "info", "state")
 FoldStep == Alternating(q') >= Alternating(q)
+\* A part of constants alone beside others: in every state it is what it is.
+\* @invariant("n_constants", "info", "state")
+OfConstants == /\ Nobody \in Keys
+               /\ \A k \in Keys : Cardinality(Keys \ {k}) = 3
+               /\ \A x \in live : x # "a"
 =============================================================================
