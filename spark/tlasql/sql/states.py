@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
+from itertools import chain, count
 
 from sqlglot import exp
 
 from tlasql.lang.errors import TlaSqlError
-from tlasql.lang.ir import Bound, Expr, Op, Prime, Variable, free, tell
+from tlasql.lang.ir import Bound, Expr, Op, Prime, Variable, alike, free, tell
 from tlasql.lang.shapes import strict
 from tlasql.lang.types import BOOL
 from tlasql.mapping.model import Whole
@@ -46,7 +47,8 @@ class States(Judging[StateFrame]):
         places = {each.variable.uid: place for place, each in enumerate(self._ranges, start=1)}
         for fold in dict.fromkeys(fold for frame in frames for part in frame.parts for fold in folds(part)):
             place = max((places[each] for each in free(fold)), default=0)
-            self._names.add(label_of(fold), self._folded[place].column(self._value(fold)))
+            # folds that differ in names alone have one column
+            self._names.columns[label_of(fold)] = self._folded[place].column(self._value(fold))
 
     def _scanned(self) -> Ctes:
         held = StateFrame(tuple(self._variables.values()), Clause((), (), ()), stepped=False)
@@ -132,12 +134,18 @@ class States(Judging[StateFrame]):
         return Why(otherwise=next((each for each in words if each is not None), NOT_KNOWN))
 
     def _shown(self, part: Part[StateFrame]) -> list[exp.Expr]:
-        """The value of each state expression, as the source names it, witnesses left out."""
+        """The value of each state expression, as the source names it, witnesses left out. What the source
+        names like another one gets a number.
+        """
         found: dict[str, Expr] = {}
         for predicate in (*part.frame.clause.antecedents, *part.frame.clause.conjuncts):
             for leaf in told(predicate):
                 if not isinstance(leaf, Bound):
-                    found.setdefault(leaf.label or tell(leaf), leaf)
+                    label = leaf.label or tell(leaf)
+                    names = chain([label], (f"{label} ({n})" for n in count(2)))
+                    found[next(each for each in names if each not in found or alike(found[each], leaf))] = (
+                        leaf
+                    )
         columns = []
         for label, leaf in found.items():
             with contextlib.suppress(TlaSqlError):  # a set too large to be listed explains nothing
