@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from itertools import chain, count
 
 from sqlglot import exp
 
 from tlasql.lang.errors import TlaSqlError
-from tlasql.lang.ir import Bound, Expr, Op, Prime, Variable, alike, free, tell
+from tlasql.lang.ir import Op, Prime, Variable, free
 from tlasql.lang.shapes import strict
 from tlasql.lang.types import BOOL
 from tlasql.mapping.model import Whole
-from tlasql.plan.clauses import Clause, Range, told
+from tlasql.plan.clauses import Clause, Range
 from tlasql.plan.exchanges import holds_when_unchanged
 from tlasql.plan.folds import folds
 from tlasql.plan.frames import StateFrame
@@ -134,20 +133,9 @@ class States(Judging[StateFrame]):
         return Why(otherwise=next((each for each in words if each is not None), NOT_KNOWN))
 
     def _shown(self, part: Part[StateFrame]) -> list[exp.Expr]:
-        """The value of each state expression, as the source names it, witnesses left out. What the source
-        names like another one gets a number.
-        """
-        found: dict[str, Expr] = {}
-        for predicate in (*part.frame.clause.antecedents, *part.frame.clause.conjuncts):
-            for leaf in told(predicate):
-                if not isinstance(leaf, Bound):
-                    label = leaf.label or tell(leaf)
-                    names = chain([label], (f"{label} ({n})" for n in count(2)))
-                    found[next(each for each in names if each not in found or alike(found[each], leaf))] = (
-                        leaf
-                    )
+        """The value of each state expression, as the source names it, witnesses left out."""
         columns = []
-        for label, leaf in found.items():
+        for label, leaf in part.frame.clause.named().items():
             with contextlib.suppress(TlaSqlError):  # a set too large to be listed explains nothing
                 columns.append(tree.alias(self._value(leaf), label))
         return columns
