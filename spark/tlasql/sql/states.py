@@ -44,10 +44,11 @@ class States(Judging[StateFrame]):
             Before(f"fold{self._suffix}{f'_{n}' if n else ''}") for n in range(len(self._ranges) + 1)
         ]
         places = {each.variable.uid: place for place, each in enumerate(self._ranges, start=1)}
-        for fold in dict.fromkeys(fold for frame in frames for part in frame.parts for fold in folds(part)):
+        for fold in (fold for frame in frames for part in frame.parts for fold in folds(part)):
             place = max((places[each] for each in free(fold)), default=0)
             # folds that differ in names alone have one column
-            self._names.columns[label_of(fold)] = self._folded[place].column(self._value(fold))
+            if (label := label_of(fold)) not in self._names.columns:
+                self._names.columns[label] = self._folded[place].column(self._value(fold))
 
     def _scanned(self) -> Ctes:
         held = StateFrame(tuple(self._variables.values()), Clause((), (), ()), stepped=False)
