@@ -98,6 +98,14 @@ def test_a_fold_is_computed_once(arguments: list[str]) -> None:
         )  # of the value, and of whether it has one
 
 
+@pytest.mark.parametrize("arguments", ["Journal"], indirect=True)
+def test_values_of_one_name_are_told_apart(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Each by its own type."""
+    assert main(["explain", *arguments, "--only", "one_name"]) == 1
+    said = capsys.readouterr().out
+    assert re.search(r'^    last = "\w+"\n    last \(2\) = [0-9]$', said, re.MULTILINE), said
+
+
 @pytest.mark.parametrize("arguments", ["Tree"], indirect=True)
 def test_claims_that_are_not_judged_are_told(
     arguments: list[str], capsys: pytest.CaptureFixture[str]

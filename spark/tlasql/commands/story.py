@@ -10,7 +10,7 @@ from tlasql.compiler.compiled import Compiled, CompiledModule
 from tlasql.lang.ir import Quantified, tell, text, walk
 from tlasql.lang.types import Function, Record, Scalar, SeqOf, SetOf, Tuple, Type, parts_of
 from tlasql.lang.words import as_tla
-from tlasql.plan.frames import RecordFrame
+from tlasql.plan.frames import Frame, RecordFrame, StateFrame
 from tlasql.replay.trace import entries, literal
 from tlasql.replay.window import Window, frame_of
 
@@ -37,7 +37,7 @@ def explanation(
         f"False: {_placed(definition, verdict['failed_conjunct'])}",
     ]
     frame = frame_of(definition, verdict)
-    types = _types(definition)
+    types = _types(definition, frame)
     if isinstance(frame, RecordFrame):
         lines += [f"    {name}: {_row(frame, value)}" for name, value in witness.items()]
         witness = {}
@@ -147,14 +147,17 @@ def _text(value: Any, kind: Type) -> str:  # noqa: PLR0911 (one for each kind)
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else literal(value, kind)
 
 
-def _types(definition: Compiled) -> dict[str, Type]:
-    """The types of what a verdict names: parts of the definition, and what it quantifies."""
+def _types(definition: Compiled, frame: Frame) -> dict[str, Type]:
+    """The types of what a verdict of a frame names: parts of the definition, and what it quantifies."""
     found: dict[str, Type] = {}
     for part in walk(definition.body):
         if isinstance(part, Quantified) and part.variable.type is not None:
             found[part.variable.name] = part.variable.type
         if part.type is not None:
             found |= {name: part.type for name in (text(part), tell(part), part.label) if name}
+    if isinstance(frame, StateFrame):
+        named = frame.clause.named().items()
+        found |= {name: part.type for name, part in named if part.type is not None}
     return found
 
 

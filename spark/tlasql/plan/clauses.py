@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain, count
 
 from tlasql.lang.ir import (
     Bound,
@@ -21,10 +22,12 @@ from tlasql.lang.ir import (
     Prime,
     Quantified,
     Variable,
+    alike,
     children,
     has_fold,
     rebuild,
     substitute,
+    tell,
 )
 
 
@@ -48,6 +51,18 @@ class Clause:
     def every(self) -> tuple[Expr, ...]:
         """All that it says."""
         return (*(each.domain for each in self.ranges), *self.antecedents, *self.conjuncts)
+
+    def named(self) -> dict[str, Expr]:
+        """The state expressions that a verdict tells, as the source names them: what it names like another
+        one gets a number. What is bound has a name already.
+        """
+        found: dict[str, Expr] = {}
+        for leaf in (each for predicate in (*self.antecedents, *self.conjuncts) for each in told(predicate)):
+            if not isinstance(leaf, Bound):
+                label = leaf.label or tell(leaf)
+                names = chain([label], (f"{label} ({n})" for n in count(2)))
+                found[next(each for each in names if each not in found or alike(found[each], leaf))] = leaf
+        return found
 
 
 def clauses(expr: Expr) -> list[Clause]:

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from tlasql.lang.errors import TlaSqlError
-from tlasql.lang.ir import Bound, Expr, Op, Prime, Variable, free, tell
+from tlasql.lang.ir import Op, Prime, Variable, free
 from tlasql.lang.shapes import strict
 from tlasql.lang.types import BOOL
 from tlasql.mapping.model import Whole
-from tlasql.plan.clauses import Clause, Range, told
+from tlasql.plan.clauses import Clause, Range
 from tlasql.plan.exchanges import holds_when_unchanged
 from tlasql.plan.folds import folds
 from tlasql.plan.frames import StateFrame
@@ -44,9 +44,11 @@ class States(Judging[StateFrame]):
             Before(f"fold{self._suffix}{f'_{n}' if n else ''}") for n in range(len(self._ranges) + 1)
         ]
         places = {each.variable.uid: place for place, each in enumerate(self._ranges, start=1)}
-        for fold in dict.fromkeys(fold for frame in frames for part in frame.parts for fold in folds(part)):
+        for fold in (fold for frame in frames for part in frame.parts for fold in folds(part)):
             place = max((places[each] for each in free(fold)), default=0)
-            self._names.add(label_of(fold), self._folded[place].column(self._value(fold)))
+            # folds that differ in names alone have one column
+            if (label := label_of(fold)) not in self._names.columns:
+                self._names.columns[label] = self._folded[place].column(self._value(fold))
 
     def _scanned(self) -> Ctes:
         held = StateFrame(tuple(self._variables.values()), Clause((), (), ()), stepped=False)
@@ -133,13 +135,8 @@ class States(Judging[StateFrame]):
 
     def _shown(self, part: Part[StateFrame]) -> list[exp.Expr]:
         """The value of each state expression, as the source names it, witnesses left out."""
-        found: dict[str, Expr] = {}
-        for predicate in (*part.frame.clause.antecedents, *part.frame.clause.conjuncts):
-            for leaf in told(predicate):
-                if not isinstance(leaf, Bound):
-                    found.setdefault(leaf.label or tell(leaf), leaf)
         columns = []
-        for label, leaf in found.items():
+        for label, leaf in part.frame.clause.named().items():
             with contextlib.suppress(TlaSqlError):  # a set too large to be listed explains nothing
                 columns.append(tree.alias(self._value(leaf), label))
         return columns

@@ -57,8 +57,10 @@ def value(expr: Expr, columns: Columns, dialect: Dialect) -> exp.Expr:
 
 
 def label_of(fold: Fold) -> str:
-    """By what ``columns`` have the column of a fold: one text may have several types, as ``<<>>`` has."""
-    return f"{tell(fold)} : {fold.type}"
+    """By what ``columns`` have the column of a fold. One text may have several types, as ``<<>>`` has, and
+    speak of several variables of one name. What its author calls it may be the name of another fold, too.
+    """
+    return f"{text(fold)} : {fold.type} : {sorted(free(fold))}"
 
 
 class Values(Translator):

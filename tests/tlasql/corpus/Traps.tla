@@ -595,6 +595,12 @@ FoldRecord ==
     IN  last[Len(q)].At <= last[Len(q)].at \/ last[Len(q)].ok
 \* @step("m_step", "info", "state")
 FoldStep == Alternating(q') >= Alternating(q)
+\* @invariant("m_one_name", "info", "state")
+FoldsOfOneName == /\ LET last == Alternating(q) IN last >= n
+                  /\ LET last == Until(q, N) IN last >= n
+                  /\ Alternating(q) # verdict
+\* @invariant("m_one_variable", "info", "state")
+FoldsOfOneVariable == (\A x \in s : Until(q, x) >= n) /\ (\A x \in cluster : Until(q, x) >= n)
 \* A part of constants alone beside others: in every state it is what it is.
 \* @invariant("n_constants", "info", "state")
 OfConstants == /\ Nobody \in Keys

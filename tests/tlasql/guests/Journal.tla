@@ -82,6 +82,8 @@ Seen ==
   IN  ~FoldLeft(next, [seen |-> {}, dup |-> FALSE], journal).dup
 \* INV: Flat
 Flat == Len(FlattenSeq([i \in DOMAIN journal |-> IF journal[i].kind = "close" THEN <<>> ELSE <<i>>])) >= applied
+\* INV: OneName
+OneName == (LET last == FoldLeft(Step, "new", journal) IN last # "closed") /\ (LET last == FirstBad(1, {}) IN last = 0)
 \* ACTION_PROP: OnlyAppend
 OnlyAppend ==
   [][/\ IsPrefix(journal, journal')
