@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tlasql.compiler.compiled import Compiled, CompiledModule
-from tlasql.lang.ir import Quantified, tell, text, walk
+from tlasql.lang.ir import Quantified, text, walk
 from tlasql.lang.types import Function, Record, Scalar, SeqOf, SetOf, Tuple, Type, parts_of
 from tlasql.lang.words import as_tla
 from tlasql.plan.frames import Frame, RecordFrame, StateFrame
@@ -154,7 +154,7 @@ def _types(definition: Compiled, frame: Frame) -> dict[str, Type]:
         if isinstance(part, Quantified) and part.variable.type is not None:
             found[part.variable.name] = part.variable.type
         if part.type is not None:
-            found |= {name: part.type for name in (text(part), tell(part), part.label) if name}
+            found |= {name: part.type for name in (text(part), part.label) if name}
     if isinstance(frame, StateFrame):
         named = frame.clause.named().items()
         found |= {name: part.type for name, part in named if part.type is not None}
