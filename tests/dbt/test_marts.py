@@ -395,6 +395,9 @@ def test_unit_tests_of_the_models(filled: tuple[SparkSession, Settings]) -> None
         len(yaml.load(file.read_text(), yaml.CSafeLoader).get("unit_tests", [])) for file in MODEL_FILES
     )
     assert run_dbt(session, settings, ["test", "--select", "test_type:unit"]).tests == unit_tests > 0
+    jobs = session.sparkContext._jsc.sc().statusStore().jobsList(None)
+    # what Spark's pages call its jobs
+    assert "unit_test.fencepost." in jobs.apply(0).name()
 
 
 def test_no_condition_needs_a_clock_that_is_never_set_back() -> None:

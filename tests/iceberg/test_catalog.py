@@ -306,3 +306,9 @@ def test_a_catalog_of_spark_alone_is_read_by_spark(made: Made, tmp_path: Path) -
         assert not reader.has("odd.none")
     # the session was there before, and still is
     assert spark.sql("SELECT 1").count() == 1
+
+
+def test_hadoops_configuration_has_what_file_systems_read(made: Made) -> None:
+    conf = spark_session(made[1]).sparkContext._jsc.hadoopConfiguration()
+    said = {name: conf.get(name) for name in ("fs.defaultFS", "yarn.acl.enable", "mapreduce.task.timeout")}
+    assert said == {"fs.defaultFS": "file:///", "yarn.acl.enable": None, "mapreduce.task.timeout": None}

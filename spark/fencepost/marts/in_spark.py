@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from fencepost.conditions import since_chapters
 from fencepost.conditions.sql import in_spark
@@ -22,6 +22,8 @@ from fencepost.marts.project import NOT_IN_A_BUILD, invoke, log_folder, parse
 from fencepost.marts.result import MartsError, MartsResult, failure, faults
 from fencepost.settings import Settings
 
+# dbt's comment at the head of each statement
+_NODE = re.compile(r'"node_id": "([^"]+)"')
 _FAILED = ("error", "fail", "runtime error")
 
 
@@ -98,11 +100,24 @@ def _same_mode(spark: SparkSession) -> Iterator[None]:
         spark.conf.set("spark.sql.ansi.enabled", str(ansi))
 
 
+class _Named(SparkSession):
+    """The same session. Spark's pages name its jobs after dbt's nodes (``model.fencepost.fct_incidents``).
+
+    Else Spark names them after a line of code, for which it walks the stack at each RDD.
+    """
+
+    def sql(self, sqlQuery: str, *arguments: Any, **options: Any) -> DataFrame:  # noqa: N803 (Spark's name)
+        node = _NODE.search(sqlQuery)
+        for form in ("callSite.short", "callSite.long"):
+            self.sparkContext.setLocalProperty(form, node[1] if node else "dbt")
+        return super().sql(sqlQuery, *arguments, **options)
+
+
 @contextmanager
 def _as_first_session(spark: SparkSession) -> Iterator[None]:
     """Let dbt find this session: it takes the process's first one, which may be of another lake."""
     before = SparkSession._instantiatedSession
-    SparkSession._instantiatedSession = spark
+    SparkSession._instantiatedSession = _Named(spark.sparkContext, spark._jsparkSession)
     try:
         yield
     finally:
