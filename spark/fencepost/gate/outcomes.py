@@ -50,15 +50,6 @@ class GateResult:
         return gravest(self.clusters)
 
     @property
-    def not_green(self) -> dict[str, tuple[Outcome, ...]]:
-        """By status, the definitions that are neither violated nor hold throughout."""
-        return {
-            "holds_partly": self.partly,
-            "unknown": self.unknown,
-            "not_exercised": self.not_exercised,
-        }
-
-    @property
     def passed(self) -> bool:
         """Whether the gate is open for every cluster."""
         return all(self.closed(each) is None for each in self.clusters)

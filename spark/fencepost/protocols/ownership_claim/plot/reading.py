@@ -14,10 +14,6 @@ from fencepost.words import printable
 if TYPE_CHECKING:
     import pandas as pd
 
-REBALANCE_COLUMNS = (
-    "life", "generation", "prepared_at", "stabilized_at", "rebalance_ms", "waited_for", "members",
-    "members_joined", "members_left", "is_assignment_changed", "is_stuck",
-)  # fmt: skip
 MARK_COLUMNS = ("member_id", "client_id", "kind", "at", "marks")
 
 _NAMES = f"SELECT DISTINCT cluster, group_id FROM {REBALANCES}"
@@ -44,10 +40,10 @@ SELECT member_id, max(client_id) AS client_id, kind, claimed_at AS at, sum(rebal
 
 @dataclass(frozen=True)
 class GroupTimeline:
-    """The rebalances of one group, in the order of its log, as rows of ``REBALANCE_COLUMNS``; the claims of
-    its members as rows of ``MARK_COLUMNS`` (``kind``: valid, stale, stale_won, contradicted, handed_over,
-    unknown). Times are UTC and without zone; ``start`` and ``end`` limit the picture, None if only rows
-    limit it.
+    """The rebalances of one group, in the order of its log (the columns of the mart, without the names of
+    cluster and group, and ``is_stuck``); the claims of its members as rows of ``MARK_COLUMNS`` (``kind``:
+    valid, stale, stale_won, contradicted, handed_over, unknown). Times are UTC and without zone; ``start``
+    and ``end`` limit the picture, None if only rows limit it.
     """
 
     cluster: str
