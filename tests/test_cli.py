@@ -344,7 +344,9 @@ def test_the_configuration_may_stand_before_the_command(
     absent = str(tmp_path / "absent.toml")
     for typed in (["--config", absent, "report"], ["report", "--config", absent]):
         assert cli.main(typed) == 2
-        assert f"{absent}: there is no such file" in capsys.readouterr().err
+        said = capsys.readouterr().err
+        assert f"{absent}: there is no such file" in said
+        assert "fencepost init" in said
 
 
 @pytest.mark.parametrize("typed", ["xyzzy", "report xyzzy", "report --xyzzy"])

@@ -347,7 +347,8 @@ def _document(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError as error:
         raise SettingsError(
-            f"{path}: there is no such file. Give another with --config or {CONFIG_ENV}."
+            f"{path}: there is no such file. Give another with --config or {CONFIG_ENV}, or let"
+            " fencepost init write a first one."
         ) from error
     except IsADirectoryError as error:
         raise SettingsError(
