@@ -70,7 +70,7 @@ class Plan:
 
     ``features`` are levels to format with (``name=level``); ``settings`` are added to server.properties.
     ``unlogged`` are the APIs that the request log leaves out. ``zookeeper``: it keeps the metadata, of 3.9.
-    ``ahead_s``: the seconds that each broker's clock is ahead of the machine's, if brokers have their own clocks.
+    ``ahead_s``: the seconds that each broker's clock is ahead of the machine's, if they have their own.
     """
 
     version: str

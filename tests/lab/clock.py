@@ -1,4 +1,4 @@
-"""Times of day that are not the machine's: of one broker, or of all processes, so that days pass in a minute."""
+"""Times of day that are not the machine's: of one broker, or of all processes; days pass in a minute."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _DAY_S = 86_400
 
 
 class Clock:
-    """Processes that are started inside the ``with`` block, or with its ``environment``, read this clock, which
-    is set for all of them at once.
+    """Processes that are started inside the ``with`` block, or with its ``environment``, read this clock,
+    which is set for all of them at once.
 
     Durations, as for timeouts, are those of the machine. Raises ``LabError`` if there is no C compiler.
     """

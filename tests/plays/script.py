@@ -21,8 +21,8 @@ class Setting:
     """The cluster: its release, number of brokers, features and configuration.
 
     ``options`` name what is not ordinary, and what an oracle has to allow for: ``short_sessions``,
-    ``short_timeouts``, ``expiring_ids``, ``unverified``, ``unclean``. ``ahead_s``: the seconds that each broker's
-    clock is ahead at the begin, if their clocks are not the machine's.
+    ``short_timeouts``, ``expiring_ids``, ``unverified``, ``unclean``. ``ahead_s``: the seconds that each
+    broker's clock is ahead at the begin, if their clocks are not the machine's.
     """
 
     release: str
@@ -60,4 +60,5 @@ def read(path: Path) -> Script:
     """The script in a file. Raises ``OSError``, ``ValueError``, ``KeyError`` and ``TypeError``."""
     head, *steps = [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
     told = head["setting"]
-    return Script(head["name"], Setting(**{**told, **{n: tuple(told.get(n, ())) for n in ("options", "ahead_s")}}), steps)
+    told |= {name: tuple(told.get(name, ())) for name in ("options", "ahead_s")}
+    return Script(head["name"], Setting(**told), steps)

@@ -2,11 +2,11 @@
 
 The lines of one file of a request log are in the order in which they were written. If their times fall by
 more than a line may be late, and stay low, the clock was set back, and the time from the lower to the higher
-value passed twice. (Of a single late line the next ones are at the higher time again; but a connection has one
-request at a time, so where its own next line has a lower time, the clock was set back, be it for a moment.) Nothing
-tells which of its two passes a time in this range is of. So a rebuild sees a request that touches the range as one that
-lasted for all of it: then it overlaps every record and every other request of that time, and no time orders
-them. The order of a connection, of offsets and of epochs still does.
+value passed twice. (Of a single late line the next ones are at the higher time again. But a connection has
+one request at a time: where its own next line has a lower time, the clock was set back, be it for a moment.)
+Nothing tells which of its two passes a time in this range is of. So a rebuild sees a request that touches the
+range as one that lasted for all of it: then it overlaps every record and every other request of that time,
+and no time orders them. The order of a connection, of offsets and of epochs still does.
 
 A step that shows in no line (nobody sent a request just before it and just after it) is not noticed.
 """
@@ -160,8 +160,8 @@ def _fell_on_its_connection(lines: pa.Table, of_log: Longs, tolerance_ms: int) -
 
 
 def _stays_low(ms: Longs, newest_ms: Longs, low: Longs, fell_back: NDArray[np.bool_]) -> Longs:
-    """Those of the ``low`` lines that are no late lines: about as many of them in a row as were written in that
-    time before, or among them one that ``fell_back`` on its connection.
+    """Those of the ``low`` lines that are no late lines: about as many of them in a row as were written in
+    that time before, or among them one that ``fell_back`` on its connection.
     """
     runs = np.split(low, np.flatnonzero(np.diff(low) > 1) + 1) if len(low) else []
     kept = [

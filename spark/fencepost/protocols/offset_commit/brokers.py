@@ -29,7 +29,12 @@ to be looked up joins at it. The first members of a streams group join at it whi
 delayed, in 4.2 too (GroupMetadataManager.streamsGroupHeartbeat: at least 1)."""
 
 SHARE = "share"
-GENERATION, STRICT, ASSIGNMENT_EPOCH, NONE_ACCEPTED = "generation", "strict", "assignment_epoch", "none_accepted"
+GENERATION, STRICT, ASSIGNMENT_EPOCH, NONE_ACCEPTED = (
+    "generation",
+    "strict",
+    "assignment_epoch",
+    "none_accepted",
+)
 
 
 def rule_of(
@@ -38,9 +43,9 @@ def rule_of(
     """The rule by which a broker decided a commit to a group of this type; None if its release is not known.
 
     A broker treats a missing group (not ``alive``) as an empty classic one: every release decides by the
-    generation. A share group takes no commits, whoever sends them. A broker since RELAXED_SINCE decides by assignment epochs, an older one strictly. The release
-    is the configured one, else it follows from the range of metadata.version with which the broker registered
-    when it last started before ``ms``.
+    generation. A share group takes no commits, whoever sends them. A broker since RELAXED_SINCE decides by
+    assignment epochs, an older one strictly. The release is the configured one, else it follows from the
+    range of metadata.version with which the broker registered when it last started before ``ms``.
     """
     if not alive or group_type == "classic":
         return GENERATION
