@@ -140,7 +140,7 @@ def test_a_box_below_a_quantifier_over_constants_is_judged(
     module, _, mapping, _, schemas, *_ = map(Path, arguments)
     compiled = compile_module(module, mapping, json.loads(schemas.read_text()), dialect="duckdb")
     properties, config = tlc_files(compiled, "tlc").values()
-    assert re.findall(r"^(\w+) ==", properties, re.MULTILINE) == ["SteppingProp"]  # others are what TLC checks
+    assert re.findall(r"^(\w+) ==", properties, re.MULTILINE) == ["SteppingProp"]
     assert config.split("PROPERTIES")[1].split() == ["SteppingProp", "Each", "All", "Always"]
 
 

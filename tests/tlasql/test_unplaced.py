@@ -1,4 +1,4 @@
-"""A row that does not say what it is about, or from where on: no query passes over it, or puts it anywhere."""
+"""A row that does not say of what it is, or from where on: no query passes over it, or puts it anywhere."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _altered(folder: Path, scratch: Path) -> Iterator[tuple[Path, Row]]:
 
 
 def _said(rows: list[Row], position: int, *, step: bool) -> bool | None:
-    """What is said of a position; a row that begins nowhere may begin anywhere, a step is into where it begins."""
+    """What is said of a position, or of a step into it; a row that begins nowhere may begin anywhere."""
     verdicts = [
         row["verdict"]
         for row in rows

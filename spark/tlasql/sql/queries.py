@@ -84,7 +84,7 @@ def from_uncovered(mapping: Mapping, frames: Iterable[Frame], *columns: exp.Expr
 
 
 def alone(frames: Iterable[Frame], table: str) -> exp.Expr:
-    """Whether a row of ``table`` is one that no query can put anywhere, or beside the rows that it belongs to."""
+    """Whether no query can put a row of ``table`` anywhere, or beside the rows that belong to it."""
     compared = (each.compared(table) for each in frames if isinstance(each, HistoryFrame))
     names = dict.fromkeys(("from_position", *chain.from_iterable(compared)))
     return tree.any_of(tree.is_null(tree.col(each)) for each in names)

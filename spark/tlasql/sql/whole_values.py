@@ -85,9 +85,9 @@ class _Gathered:
     def _name(self, stem: str) -> str:
         return f"{stem}{self._suffix}"
 
-    def _add(self, stem: str, select: exp.Select) -> str:
+    def _add(self, stem: str, query: exp.Query) -> str:
         name = self._name(stem)
-        self._ctes.append((name, select))
+        self._ctes.append((name, query))
         return name
 
     def _key(self) -> tuple[str, ...]:
