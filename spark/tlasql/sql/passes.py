@@ -136,8 +136,6 @@ def _query(what: str, group: dict[str, Frame], mapping: Mapping, schemas: Schema
     ]
     for table in tables_read((*histories.values(), *states.values())):
         rows = {identity: unplaced(mapping, table, each) for identity, each in stepped.items()}
-        applies = {identity: alone([group[identity]], table) for identity in stepped}
-        every = alone(group.values(), table)
-        differ = {each: test for each, test in applies.items() if test != every}
-        selects.append(fanned(rows, from_unplaced(table, every), dialect, differ))
+        # what looks equally far compares the same columns
+        selects.append(fanned(rows, from_unplaced(table, alone(group.values(), table)), dialect))
     return Query(judged.ctes, union(selects))
