@@ -148,7 +148,9 @@ def _parser() -> argparse.ArgumentParser:
         dialect="duckdb",
         partly=True,
     )
-    explain.add_argument("--only", metavar="ID", help="judge this definition alone")
+    explain.add_argument(
+        "--only", metavar="ID", action="append", default=[], help="judge this definition alone, or these"
+    )
     explain.add_argument(
         "--limit", type=_count, default=3, help="violations told per definition (default: 3)"
     )

@@ -115,7 +115,8 @@ Generation(c) ==
 
 \* What the broker that answered had to decide, by the rule its version has for this kind of group: in a classic
 \* group the generation, and for plain commits no rebalance that waits for its assignment; in a consumer or streams
-\* group the strict rule or KIP-1251's. Beside the four policies it tells what is, not what might be.
+\* group the strict rule or KIP-1251's; a share group takes no commits. Beside the four policies it tells what is, not
+\* what might be.
 \*
 \* Where it does not hold: the rule follows from the versions and features the log shows; where they are not known,
 \* as for a group of unknown kind, it is unknown. Static members, classic members of a group under migration and
@@ -130,6 +131,7 @@ BrokerRule(c) ==
     CASE c.rule = "generation"       -> Generation(c)
       [] c.rule = "strict"           -> Strict(c)
       [] c.rule = "assignment_epoch" -> AssignmentEpoch(c)
+      [] c.rule = "none_accepted"    -> FALSE
 
 (***************************************************************************)
 (* The error of a commit that is refused. Clients go by it: on             *)
@@ -156,9 +158,10 @@ WrongEpoch(c) ==
     ELSE "STALE_MEMBER_EPOCH"
 
 \* What a coordinator that refuses c says, in the order in which it looks: ClassicGroup.validateOffsetCommit, and that of
-\* ConsumerGroup and StreamsGroup, which look at no instance id.
+\* ConsumerGroup and StreamsGroup, which look at no instance id, and of ShareGroup, which looks at nothing.
 RefusedWith(c) ==
-    IF ~c.groupKnown THEN MissingGroup(c)
+    IF c.rule = "none_accepted" THEN "GROUP_ID_NOT_FOUND"
+    ELSE IF ~c.groupKnown THEN MissingGroup(c)
     ELSE IF c.rule = "generation" /\ c.instanceFenced THEN "FENCED_INSTANCE_ID"
     ELSE IF ~c.memberKnown THEN "UNKNOWN_MEMBER_ID"
     ELSE IF TooOld(c) THEN "UNSUPPORTED_VERSION"

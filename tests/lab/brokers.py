@@ -7,7 +7,7 @@ import os
 import socket
 import subprocess
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -70,6 +70,7 @@ class Plan:
 
     ``features`` are levels to format with (``name=level``); ``settings`` are added to server.properties.
     ``unlogged`` are the APIs that the request log leaves out. ``zookeeper``: it keeps the metadata, of 3.9.
+    ``ahead_s``: the seconds that each broker's clock is ahead of the machine's, if they have their own.
     """
 
     version: str
@@ -83,6 +84,7 @@ class Plan:
     unlogged: tuple[str, ...] = NOISE
     settings: Mapping[str, object] = field(default_factory=dict)
     zookeeper: bool = False
+    ahead_s: Sequence[float] = ()
 
 
 @dataclass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import signal
 import subprocess
 import time
@@ -13,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 
 from brokers import Broker, LabError, Plan, free_ports, jars, java, kafka_uuid, properties
+from clock import Clock
 from log4j import broker_logging
 from messages import Message, WireError
 from wire import Connection
@@ -33,6 +35,7 @@ class Cluster:
             Broker(i + 1, ports[2 * i], ports[2 * i + 1], home / f"broker-{i + 1}")
             for i in range(plan.brokers)
         ]
+        self.clocks: dict[int, Clock] = {}
         self.clients_jar = next(jars(plan.version).glob("kafka-clients-*.jar"))
         self._zookeeper: ZooKeeper | None = None
         self._topic_ids: dict[str, str] = {}
@@ -45,6 +48,9 @@ class Cluster:
                 self._zookeeper = ZooKeeper(self.plan.version, self.brokers[0].home.parent / "zookeeper")
             for broker in self.brokers:
                 self._format(broker, cluster_id)
+            for broker, seconds in zip(self.brokers, self.plan.ahead_s, strict=False):
+                self.clocks[broker.broker_id] = Clock(broker.home)
+                self.clocks[broker.broker_id].set_ahead(seconds)
             for broker in self.brokers:
                 self._launch(broker)
             self._await_answers(self.brokers)
@@ -305,9 +311,11 @@ class Cluster:
         command = java(
             self.plan.version, "384m", *options, "kafka.Kafka", str(broker.home / "server.properties")
         )
+        clock = self.clocks.get(broker.broker_id)
+        environment = os.environ | (clock.environment if clock else {})
         with (broker.home / "console.log").open("ab") as console:
             broker.process = subprocess.Popen(
-                command, stdout=console, stderr=subprocess.STDOUT, cwd=broker.home
+                command, stdout=console, stderr=subprocess.STDOUT, cwd=broker.home, env=environment
             )
 
     def _await_answers(self, brokers: list[Broker]) -> None:

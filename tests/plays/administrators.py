@@ -99,6 +99,11 @@ class Administrators:
     def do_sleep(self, step: Step) -> None:
         time.sleep(step["s"])
 
+    def do_clock(self, step: Step) -> None:
+        """A broker's clock is set, while it runs, to so many seconds after the machine's."""
+        self.calls.fact("clock", broker=step["broker"], ahead_s=step["ahead_s"])
+        self.calls.cluster.clocks[step["broker"]].set_ahead(step["ahead_s"])
+
     def do_restart(self, step: Step) -> None:
         self.do_down({"broker": 1, "how": step["how"]})
         self.do_up({"broker": 1})

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from plays import names
@@ -19,6 +20,8 @@ _PHRASES = 4
 _HOSTILE = 0.3  # of plays: names as hostile as Kafka takes them
 _CASTS = 0.4  # of clusters: real clients from the begin
 _THREE = 0.18  # of clusters: three brokers
+_CLOCKS = 0.15  # of clusters: brokers with wrong clocks
+_AHEAD_S = (0.0, 0.0, 0.4, -0.4, 3.0, -3.0, 30.0, -30.0, 700.0, 3600.0, -3600.0)
 MAKERS = (
     "java-consumer",
     "java-classic",
@@ -49,7 +52,20 @@ def make(seed: int, plays: int, steps: int = STEPS, release: str | None = None) 
             waiting.remove(chosen)
         else:
             told.append(step)
-    return Script(f"s{seed}", setting, told)
+    script = Script(f"s{seed}", setting, told)
+    own = random.Random(f"clocks of {seed}")
+    return with_clocks(script, own) if own.random() < _CLOCKS else script
+
+
+def with_clocks(script: Script, rng: random.Random) -> Script:
+    """The same on brokers whose clocks differ, some of which are set while they run."""
+    brokers = script.setting.brokers
+    setting = replace(script.setting, ahead_s=tuple(rng.choice(_AHEAD_S) for _ in range(brokers)))
+    told = [*script.steps]
+    for _ in range(rng.choice([0, 1, 2, 4])):
+        step = {"op": "clock", "broker": rng.randint(1, brokers), "ahead_s": rng.choice(_AHEAD_S)}
+        told.insert(rng.randrange(len(told) + 1), step)
+    return replace(script, setting=setting, steps=told)
 
 
 def draw_setting(rng: random.Random, release: str | None = None) -> Setting:

@@ -21,7 +21,8 @@ class Setting:
     """The cluster: its release, number of brokers, features and configuration.
 
     ``options`` name what is not ordinary, and what an oracle has to allow for: ``short_sessions``,
-    ``short_timeouts``, ``expiring_ids``, ``unverified``, ``unclean``.
+    ``short_timeouts``, ``expiring_ids``, ``unverified``, ``unclean``. ``ahead_s``: the seconds that each
+    broker's clock is ahead at the begin, if their clocks are not the machine's.
     """
 
     release: str
@@ -29,6 +30,7 @@ class Setting:
     brokers: int = 1
     settings: dict[str, object] = field(default_factory=dict)
     options: tuple[str, ...] = ()
+    ahead_s: tuple[float, ...] = ()
 
     @property
     def is_new(self) -> bool:
@@ -58,4 +60,5 @@ def read(path: Path) -> Script:
     """The script in a file. Raises ``OSError``, ``ValueError``, ``KeyError`` and ``TypeError``."""
     head, *steps = [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
     told = head["setting"]
-    return Script(head["name"], Setting(**{**told, "options": tuple(told["options"])}), steps)
+    told |= {name: tuple(told.get(name, ())) for name in ("options", "ahead_s")}
+    return Script(head["name"], Setting(**told), steps)

@@ -70,6 +70,7 @@ def _plan(setting: Setting) -> Plan:
         unlogged=("FETCH_SNAPSHOT",) if setting.brokers > 1 else ("BROKER_HEARTBEAT", "FETCH_SNAPSHOT"),
         features=(f"transaction.version={setting.transaction_version}",) if setting.is_new else (),
         settings=setting.settings,
+        ahead_s=setting.ahead_s,
     )
 
 

@@ -81,6 +81,20 @@ def test_a_late_line_is_no_step() -> None:
     }
 
 
+def test_a_step_that_is_undone_at_once_shows_on_a_connection() -> None:
+    """Few lines are low then, as if they were late; but one of them is the next one of its connection."""
+    lines = _lines([*range(10_000, 12_000, 10), 11_400, 11_410, *range(12_000, 14_000, 10)])
+    for number, line in enumerate(lines):
+        line |= {"connection": f"127.0.0.1:9092-127.0.0.1:5000{number % 3}", "correlation_id": number}
+    assert clock_steps(cast(Engine, _Engine(lines, 1_000)), TOLERANCE_MS) == {
+        ("c", 1): [Range(10_810, 12_580)]
+    }
+    moved = [*lines[:150], *lines[151:170], lines[150], *lines[170:200]]  # the same lines, one of them late
+    for position, line in enumerate(moved):
+        line["position"] = position
+    assert not clock_steps(cast(Engine, _Engine(moved, 1_000)), TOLERANCE_MS)
+
+
 def test_pieces_with_lines_between_each_others_show_no_step() -> None:
     engine = _Engine([*_lines([10_000, 20_000, 30_000, 40_000])], 4)
     (piece,) = engine._pieces

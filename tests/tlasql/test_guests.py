@@ -14,6 +14,7 @@ from tlasql_states import Domain, State, duck
 
 from tlasql import compile_module
 from tlasql.cli import main
+from tlasql.emit.tlc_files import tlc_files
 from tlasql.lang.types import Function, parse_type
 
 FOLDER = Path(__file__).with_name("guests")
@@ -136,6 +137,11 @@ def test_a_box_below_a_quantifier_over_constants_is_judged(
     assert {f"step {each} compiles" for each in ("each", "all")} <= {*re.findall(r"step \w+ compiles", said)}
     assert "invariant always compiles" in said
     assert re.findall(r"not judged: (\w+) is about", said) == ["Rigid", "OfCalls", "Fair"]
+    module, _, mapping, _, schemas, *_ = map(Path, arguments)
+    compiled = compile_module(module, mapping, json.loads(schemas.read_text()), dialect="duckdb")
+    properties, config = tlc_files(compiled, "tlc").values()
+    assert re.findall(r"^(\w+) ==", properties, re.MULTILINE) == ["SteppingProp"]
+    assert config.split("PROPERTIES")[1].split() == ["SteppingProp", "Each", "All", "Always"]
 
 
 @pytest.mark.parametrize("arguments", ["Queue"], indirect=True)

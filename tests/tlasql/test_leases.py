@@ -190,6 +190,13 @@ def test_a_misspelt_word_is_answered_with_the_nearest(
     assert says in capsys.readouterr().err
 
 
+def test_several_definitions_are_asked_for(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """None takes the place of another, as the last of an option given twice would."""
+    assert folder.is_dir()
+    assert _said("explain", "--data", "data", "--only", "behind", "--only", "rises", "--limit", "0") == 1
+    assert [line.split(":")[0] for line in capsys.readouterr().out.splitlines()] == ["behind", "rises"]
+
+
 def test_a_misspelt_definition_is_answered_with_the_nearest(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -42,6 +42,18 @@ def test_a_claim_about_two_records_is_judged(capsys: pytest.CaptureFixture[str])
     assert said.count("TLC confirms it.") == 2
 
 
+def test_a_record_whose_name_is_known_in_part_is_told(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is violated whatever the rest of its name is."""
+    rows = folder / "data" / "db.payments.csv"
+    rows.write_text(rows.read_text(encoding="utf-8").replace(",A-1,1,", ",A-1,,"), encoding="utf-8")
+    assert main(["explain", *FILES, "--data", "data", "--only", "none_twice"]) == 1
+    said = capsys.readouterr().out
+    assert 'p: the row of db.payments with order "A-1", select ?' in said
+    assert '[order |-> "A-1", amount |-> -5, ok |-> FALSE], [order |-> "A-1", amount |-> 7' in said
+
+
 @pytest.mark.parametrize(
     ("formula", "says"),
     [

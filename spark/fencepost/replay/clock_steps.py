@@ -2,10 +2,11 @@
 
 The lines of one file of a request log are in the order in which they were written. If their times fall by
 more than a line may be late, and stay low, the clock was set back, and the time from the lower to the higher
-value passed twice. (Of a single late line the next ones are at the higher time again.) Nothing tells which of
-its two passes a time in this range is of. So a rebuild sees a request that touches the range as one that
-lasted for all of it: then it overlaps every record and every other request of that time, and no time orders
-them. The order of a connection, of offsets and of epochs still does.
+value passed twice. (Of a single late line the next ones are at the higher time again. But a connection has
+one request at a time: where its own next line has a lower time, the clock was set back, be it for a moment.)
+Nothing tells which of its two passes a time in this range is of. So a rebuild sees a request that touches the
+range as one that lasted for all of it: then it overlaps every record and every other request of that time,
+and no time orders them. The order of a connection, of offsets and of epochs still does.
 
 A step that shows in no line (nobody sent a request just before it and just after it) is not noticed.
 """
@@ -21,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from fencepost.conditions import Where
 from fencepost.engines import Engine, Rows
@@ -33,7 +35,7 @@ _HEARTBEAT_MS = 2_000
 """How often a broker sends a heartbeat to the controller, which is logged in an idle cluster, too."""
 _DENSER = 3
 """How many times as many lines may have been written before a step as after it."""
-_LINE = ("cluster", "broker_id", "file", "position", "logged_at_ms")
+_LINE = ("cluster", "broker_id", "file", "position", "logged_at_ms", "connection", "correlation_id")
 _TIMES = ("cluster", "broker_id", "logged_at_ms", "total_time_ms")
 _PIECE = pa.schema(
     [
@@ -122,11 +124,13 @@ def _pieces(tolerance_ms: int, lines: pa.Table) -> pa.Table:
     logs, number = distinct([lines[name] for name in _LINE[:3]]) if lines.num_rows else ([], pa.array([]))
     of_log = np.asarray(number, dtype=np.int64)
     position, logged = longs(lines["position"]), longs(lines["logged_at_ms"])
+    fell_back = _fell_on_its_connection(lines, of_log, tolerance_ms)
     order = np.lexsort((position, of_log))
     for log, of_file in zip(logs, np.split(order, np.flatnonzero(np.diff(of_log[order])) + 1), strict=False):
         ms = logged[of_file]
         newest_ms = np.maximum.accumulate(ms)
-        fell = _stays_low(ms, newest_ms, np.flatnonzero(ms < newest_ms - tolerance_ms))
+        low = np.flatnonzero(ms < newest_ms - tolerance_ms)
+        fell = _stays_low(ms, newest_ms, low, fell_back[of_file])
         ranges = _merged(map(Range, ms[fell].tolist(), newest_ms[fell].tolist()))
         places = int(position[of_file[0]]), int(position[of_file[-1]])
         found.append((*log, *places, int(ms.min()), int(newest_ms[-1]), False))
@@ -137,17 +141,36 @@ def _pieces(tolerance_ms: int, lines: pa.Table) -> pa.Table:
     )
 
 
-def _stays_low(ms: Longs, newest_ms: Longs, fell: Longs) -> Longs:
-    """Those of the lines whose times ``fell`` that are no late lines: about as many lines in a row are low as
-    were written in that time before.
+def _fell_on_its_connection(lines: pa.Table, of_log: Longs, tolerance_ms: int) -> NDArray[np.bool_]:
+    """Which lines have a lower time than the line before of their connection, whose request came earlier."""
+    connection = pc.fill_null(pc.dictionary_encode(lines["connection"]).combine_chunks().indices, -1)
+    place, number = longs(connection), longs(pc.fill_null(lines["correlation_id"], -1))
+    logged = longs(lines["logged_at_ms"])
+    order = np.lexsort((longs(lines["position"]), place, of_log))
+    one, other = order[:-1], order[1:]
+    fell: NDArray[np.bool_] = np.zeros(len(order), dtype=np.bool_)
+    fell[other] = (
+        (of_log[one] == of_log[other])
+        & (place[one] == place[other])
+        & (place[other] >= 0)
+        & (number[one] < number[other])
+        & (logged[other] < logged[one] - tolerance_ms)
+    )
+    return fell
+
+
+def _stays_low(ms: Longs, newest_ms: Longs, low: Longs, fell_back: NDArray[np.bool_]) -> Longs:
+    """Those of the ``low`` lines that are no late lines: about as many of them in a row as were written in
+    that time before, or among them one that ``fell_back`` on its connection.
     """
-    runs = np.split(fell, np.flatnonzero(np.diff(fell) > 1) + 1) if len(fell) else []
-    low = [
+    runs = np.split(low, np.flatnonzero(np.diff(low) > 1) + 1) if len(low) else []
+    kept = [
         run
         for run in runs
-        if _DENSER * len(run) >= run[0] - np.searchsorted(newest_ms[: run[0]], ms[run].min())
+        if fell_back[run].any()
+        or _DENSER * len(run) >= run[0] - np.searchsorted(newest_ms[: run[0]], ms[run].min())
     ]
-    return np.concatenate(low) if low else fell[:0]
+    return np.concatenate(kept) if kept else low[:0]
 
 
 def _within_files(files: Iterable[Sequence[_Piece]], tolerance_ms: int) -> Iterator[Range]:

@@ -64,17 +64,16 @@ def explain_violations(compiled: CompiledModule, options: argparse.Namespace) ->
     return UNJUDGED if unjudged and found == NOTHING else found
 
 
-def _chosen(compiled: CompiledModule, only: str | None) -> list[Compiled]:
+def _chosen(compiled: CompiledModule, only: Sequence[str]) -> list[Compiled]:
     judged = [each for each in compiled.definitions if each.mark.kind != "decision"]
-    chosen = [each for each in judged if only in (None, each.mark.id)]
     if not judged:
         remedy = "mark one, or remove what [skip] in the mapping says of it"
         raise fail(Location(str(compiled.file), 1, 1), "there is no invariant or step to judge", remedy)
-    if not chosen:
-        known = [each.mark.id for each in judged]
-        remedy = meant(str(only), known, f"known are {', '.join(known)}")
-        raise fail(Location(str(compiled.file), 1, 1), f"no invariant or step {only}", remedy)
-    return chosen
+    known = [each.mark.id for each in judged]
+    for other in (each for each in only if each not in known):
+        remedy = meant(other, known, f"known are {', '.join(known)}")
+        raise fail(Location(str(compiled.file), 1, 1), f"no invariant or step {other}", remedy)
+    return [each for each in judged if not only or each.mark.id in only]
 
 
 def _counted(rows: Sequence[Row]) -> str:

@@ -12,8 +12,8 @@ def tlc_files(compiled: CompiledModule, target: str) -> dict[str, str]:
     """``<Module>Marked.tla``, which extends the module, and ``<Module>Marked.cfg``, in the folder ``target``.
 
     A step ``A`` becomes the property ``AProp == [][A]_<<its variables>>``, an invariant with ``@when``
-    ``AClaim``; what is ``[]P`` is a property itself. The configuration lists every invariant and property; a
-    model adds its SPECIFICATION and CONSTANTS.
+    ``AClaim``; what is ``[]P`` or ``[][A]_v`` is a property itself. The configuration lists every invariant
+    and property; a model adds its SPECIFICATION and CONSTANTS.
     """
     name = f"{compiled.name}Marked"
     folder = PurePosixPath(target)
@@ -21,11 +21,11 @@ def tlc_files(compiled: CompiledModule, target: str) -> dict[str, str]:
     invariants, properties, written = [], [], []
     for each in (each for each in compiled.definitions if each.mark.kind != "decision"):
         own = each.definition.name
-        if each.mark.kind == "step":
+        if each.definition.always and not each.mark.when:
+            properties.append(own)
+        elif each.mark.kind == "step":
             written.append(f"{own}Prop ==\n    [][{each.claim}]_<<{', '.join(each.variables)}>>\n")
             properties.append(f"{own}Prop")
-        elif each.definition.always and not each.mark.when:
-            properties.append(own)
         elif each.claim == own:
             invariants.append(own)
         else:

@@ -20,6 +20,9 @@ _CAPITALS = "write IF, THEN, ELSE, LET, IN and CASE in capitals"
 _NOT_EQUAL, _FUNCTION = "write # or /= for not equal", "a function is [x \\in S |-> e]"
 _PLACES = (
     (r"^-+ *MODULE\b", r"", "the name of a module has letters, digits and _ alone, as that of its file"),
+    (r"", r"EXTENDS\b", "EXTENDS stands once, directly below the name of the module"),
+    (r"^\w+\([^=]*$", r"<<", "a parameter is one name, F(p), and its parts are p[1] and p[2]"),
+    (r"\bLET\b.*$", r"<<", "LET defines one name at a time: LET a == e[1]  b == e[2] IN ..."),
     (r"\[[^\[\]]*\\in\b[^\[\]]*$", r"->|:", _FUNCTION),
     (r"\bCASE\b.*$", r":", "in CASE, -> follows a test"),
     (r"^\s*#", r"", _COMMENT),
@@ -255,6 +258,13 @@ _WORDS = (
     (
         re.compile(r"Symbol (\S+) declared in RECURSIVE statement but not defined\."),
         _fixed(r"\1 is declared RECURSIVE, and not defined", r"define \1 below, or remove the line"),
+    ),
+    (
+        re.compile(r"Definition of (\S+) has different arity than its RECURSIVE declaration\."),
+        _fixed(
+            r"\1 is declared RECURSIVE with other parameters",
+            r"write a _ for each: RECURSIVE \1(_, _); TLA+ lets none of them be an operator",
+        ),
     ),
     (
         re.compile(r"(Unsupported expression type.*)"),

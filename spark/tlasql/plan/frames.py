@@ -9,6 +9,7 @@ grouped by the equality that relates the two and joined back.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 
 from tlasql.lang.ir import Expr, Op
 from tlasql.lang.types import BOOL, Type
@@ -98,6 +99,12 @@ class HistoryFrame:
     def conjuncts(self) -> tuple[Expr, ...]:
         """What has to be true of each row."""
         return self.predicates.conjuncts
+
+    def compared(self, table: str) -> list[str]:
+        """The columns of a table by which its rows find others: one that lacks such a value finds none."""
+        aliases = {each.alias for each in self.scans if each.table == table}
+        columns = (*chain(*self.equal, *self.ordered), *(self.keys if self.stepped else ()))
+        return list(dict.fromkeys(each.name for each in columns if each.alias in aliases))
 
 
 @dataclass(frozen=True)

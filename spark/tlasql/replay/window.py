@@ -112,7 +112,7 @@ def states_sql(
 
 def _in_scope(columns: tuple[str, ...], verdict: Mapping[str, Any]) -> list[exp.Expr]:
     scope = {columns[0]: verdict[columns[0]], **json.loads(verdict["scope"])}
-    found: list[exp.Expr] = [_equals(column, value) for column, value in scope.items()]
+    found: list[exp.Expr] = [_is(tree.col(column), value) for column, value in scope.items()]
     if verdict["from_position"] is not None:
         begin = tree.col("from_position")
         at = exp.Literal.number(int(verdict["from_position"]))
@@ -120,9 +120,11 @@ def _in_scope(columns: tuple[str, ...], verdict: Mapping[str, Any]) -> list[exp.
     return found
 
 
-def _equals(column: str, value: Any) -> exp.Expr:
+def _is(column: exp.Expr, value: Any) -> exp.Expr:
+    if value is None:
+        return tree.is_null(column)
     shown = exp.Literal.number(value) if isinstance(value, int) else tree.string(str(value))
-    return exp.EQ(this=tree.col(column), expression=shown)
+    return exp.EQ(this=column, expression=shown)
 
 
 def _record_window(
@@ -139,11 +141,10 @@ def _record_window(
     shared += [records.alternatives] if records.alternatives else []
     if not records.within and not frame.aggregates:
         shared += records.identity
-    on = tree.all_of(exp.EQ(this=tree.col(c, "met"), expression=tree.col(c, "own")) for c in shared)
+    on = tree.all_of(exp.NullSafeEQ(this=tree.col(c, "met"), expression=tree.col(c, "own")) for c in shared)
     columns = [tree.alias(tree.col(column, "met"), name) for name, column in records.fields.items()]
-    wanted = [exp.EQ(this=tree.col(cluster, "own"), expression=tree.string(verdict[cluster]))]
-    for column, value in identity.items():
-        wanted.append(exp.EQ(this=tree.col(column, "own"), expression=tree.string(str(value))))
+    own = {cluster: verdict[cluster], **identity}
+    wanted = [_is(tree.col(column, "own"), value) for column, value in own.items()]
     if records.alternatives:
         columns.append(tree.alias(tree.col(records.alternatives, "met"), "alternative_"))
     found = exp.select(*columns).from_(tree.table(records.table, "own"))

@@ -115,6 +115,9 @@ class Histories(Judging[HistoryFrame]):
             for a, b in zip(plain, primed, strict=True)
         )
 
+    def _keys(self, part: Part[HistoryFrame]) -> Sequence[exp.Expr]:
+        return [tree.col(self._names.columns[each.name]) for each in part.frame.witnesses]
+
     def _witness(self, part: Part[HistoryFrame]) -> Sequence[str]:
         return [each.name for each in part.frame.witnesses]
 

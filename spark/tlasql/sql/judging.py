@@ -83,6 +83,10 @@ class Judging(ABC, Generic[F]):
         """Where TLC finds a value for the whole definition, if that is not everywhere."""
         return None
 
+    def _keys(self, part: Part[F]) -> Sequence[exp.Expr]:
+        """What two rows have in common of which one comes after the other."""
+        return []
+
     def _may_stutter(self, part: Part[F]) -> bool:
         """Whether a step that changes nothing is allowed only because it changes nothing."""
         return part.frame.stepped
@@ -173,7 +177,7 @@ class Judging(ABC, Generic[F]):
         then = tree.col(_NEXT["from_position"])
         adjacent = exp.EQ(this=then, expression=tree.col("to_position"))
         if not _persistent(part):
-            return adjacent
+            return tree.all_of([adjacent, *map(tree.is_known, self._keys(part))])
         return tree.any_of([adjacent, tree.all_of([tree.is_known(then.copy()), tree.col("parted")])])
 
     def _verdict(self, part: Part[F]) -> exp.Expr:

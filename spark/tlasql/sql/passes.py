@@ -13,7 +13,16 @@ from tlasql.plan.frames import Column, Frame, HistoryFrame, RecordFrame, StateFr
 from tlasql.plan.reach import reach
 from tlasql.sql.dialect import Dialect
 from tlasql.sql.histories import Histories
-from tlasql.sql.queries import from_uncovered, from_unplaced, printed, tables_read, uncovered, union, unplaced
+from tlasql.sql.queries import (
+    alone,
+    from_uncovered,
+    from_unplaced,
+    printed,
+    tables_read,
+    uncovered,
+    union,
+    unplaced,
+)
 from tlasql.sql.records import decision_query, records_query
 from tlasql.sql.rows import Query, fanned
 from tlasql.sql.states import States
@@ -127,5 +136,6 @@ def _query(what: str, group: dict[str, Frame], mapping: Mapping, schemas: Schema
     ]
     for table in tables_read((*histories.values(), *states.values())):
         rows = {identity: unplaced(mapping, table, each) for identity, each in stepped.items()}
-        selects.append(fanned(rows, from_unplaced(table), dialect))
+        # what looks equally far compares the same columns
+        selects.append(fanned(rows, from_unplaced(table, alone(group.values(), table)), dialect))
     return Query(judged.ctes, union(selects))

@@ -8,6 +8,7 @@ the scope and DECISION.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 from sqlglot import exp
 
@@ -40,7 +41,9 @@ def verdict_sql(frames: Sequence[Frame], mapping: Mapping, schemas: Schemas, dia
         stepped = any(each.stepped for each in histories)
         selects.append(from_uncovered(mapping, histories, *uncovered(mapping, stepped)))
         tables = tables_read(histories)
-        selects += [from_unplaced(each, *unplaced(mapping, each, stepped)) for each in tables]
+        selects += [
+            from_unplaced(each, alone(histories, each), *unplaced(mapping, each, stepped)) for each in tables
+        ]
     ctes = tuple(cte for query in queries for cte in query.ctes)
     return printed(Query(ctes, union(selects)), dialect)
 
@@ -56,7 +59,7 @@ def uncovered(mapping: Mapping, stepped: bool) -> list[exp.Expr]:
 
 
 def unplaced(mapping: Mapping, table: str, stepped: bool) -> list[exp.Expr]:
-    """The columns of an unknown row, for each row of ``table`` that does not say from where on it is true."""
+    """The columns of an unknown row, for each row of ``table`` that does not say what it is about."""
     return _unknown(mapping, stepped, reason_of_row(mapping, table))
 
 
@@ -80,9 +83,16 @@ def from_uncovered(mapping: Mapping, frames: Iterable[Frame], *columns: exp.Expr
     return found.where(tree.any_of(_inside(mapping, each) for each in sorted(tables)))
 
 
-def from_unplaced(table: str, *columns: exp.Expr) -> exp.Select:
-    """``columns`` of the rows that no query can put anywhere; what others say there is not known whole."""
-    return exp.select(*columns).from_(tree.table(table)).where(tree.is_null(tree.col("from_position")))
+def alone(frames: Iterable[Frame], table: str) -> exp.Expr:
+    """Whether no query can put a row of ``table`` anywhere, or beside the rows that belong to it."""
+    compared = (each.compared(table) for each in frames if isinstance(each, HistoryFrame))
+    names = dict.fromkeys(("from_position", *chain.from_iterable(compared)))
+    return tree.any_of(tree.is_null(tree.col(each)) for each in names)
+
+
+def from_unplaced(table: str, where: exp.Expr, *columns: exp.Expr) -> exp.Select:
+    """``columns`` of the rows that are ``alone``; what others say there is not known whole."""
+    return exp.select(*columns).from_(tree.table(table)).where(where)
 
 
 def tables_read(frames: Iterable[HistoryFrame | StateFrame]) -> list[str]:

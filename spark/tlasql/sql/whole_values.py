@@ -85,9 +85,9 @@ class _Gathered:
     def _name(self, stem: str) -> str:
         return f"{stem}{self._suffix}"
 
-    def _add(self, stem: str, select: exp.Select) -> str:
+    def _add(self, stem: str, query: exp.Query) -> str:
         name = self._name(stem)
-        self._ctes.append((name, select))
+        self._ctes.append((name, query))
         return name
 
     def _key(self) -> tuple[str, ...]:
@@ -259,7 +259,11 @@ class _Gathered:
         ]
         found = exp.select(*columns, tree.alias(value, "gathered")).from_(tree.table(domain))
         found = found.join(tree.table(rows), on=tree.all_of(on), join_type="left")
-        return self._add(f"keyed_{self._names[variable.name]}", found)
+        # of whose value nobody knows the argument: of the function nothing is known (``collected_map``)
+        columns = [*(tree.col(each) for each in self._key()), tree.col("key_1"), tree.col(content)]
+        lost = exp.select(*columns).from_(tree.table(rows)).where(tree.is_null(tree.col("key_1")))
+        both = exp.union(found, lost, distinct=False)
+        return self._add(f"keyed_{self._names[variable.name]}", both)
 
 
 def _levels(kind: Type) -> tuple[list[Function], Type]:

@@ -57,9 +57,19 @@ class Case:
         kills = [at for at, _, how in self.downs if how == "kill"]
         return not any(-_LOST_BEFORE_KILL_MS < request["ts_ms"] - at <= 1000 for at in kills)
 
+    @cached_property
+    def ahead_ms(self) -> tuple[int, int]:
+        """By how much brokers' clocks were ahead of the players', at least and at most."""
+        told = [fact["ahead_s"] for fact in self.facts if fact["event"] == "clock"]
+        known = [0.0, *self.script.setting.ahead_s, *told]
+        return round(1000 * min(known)), round(1000 * max(known))
+
     def is_near_down(self, at_ms: int | None) -> bool:
-        """Whether a broker was away shortly before."""
-        return at_ms is None or any(at - 1000 <= at_ms <= up + _AROUND_DOWN_MS for at, up, _ in self.downs)
+        """Whether a broker was away shortly before a time of a broker's clock."""
+        least, most = self.ahead_ms
+        return at_ms is None or any(
+            at - 1000 <= at_ms - least and at_ms - most <= up + _AROUND_DOWN_MS for at, up, _ in self.downs
+        )
 
     @cached_property
     def owners(self) -> dict[int, str]:

@@ -89,7 +89,7 @@ def _is_open_still(case: Case, row: dict[str, Any]) -> bool:
     return any(
         (fact.get("topic"), fact.get("p"), fact.get("pid")) == place
         and fact["answer"].get("BaseOffset") in opened
-        and (prepared is None or fact["ts_ms"] <= prepared)
+        and (prepared is None or fact["ts_ms"] <= prepared - case.ahead_ms[0])
         for fact in case.requests()
         if fact["api"] == "Produce"
     )

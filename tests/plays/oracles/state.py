@@ -36,23 +36,33 @@ def state(case: Case) -> Iterator[Fault]:
 
 
 class _During:
-    """Which rows were true at some moment, or all the time, while a question was asked."""
+    """Which rows were true at some moment, or all the time, while a question was asked.
 
-    def __init__(self, asked: list[int]) -> None:
+    Rows have times of brokers' clocks.
+    """
+
+    def __init__(self, case: Case, asked: list[int]) -> None:
+        self.least, self.most = case.ahead_ms
         self.first, self.last = asked[0] - _TOLERANCE_MS, asked[1] + _TOLERANCE_MS
 
     def perhaps(self, row: dict[str, Any]) -> bool:
         begin, end = millis(row["from_time"]), millis(row["to_time"])
-        return (begin is None or begin <= self.last) and (end is None or end >= self.first)
+        return (begin is None or begin <= self.last + self.most) and (
+            end is None or end >= self.first + self.least
+        )
 
     def surely(self, row: dict[str, Any]) -> bool:
         begin, end = millis(row["from_time"]), millis(row["to_time"])
-        return begin is not None and begin <= self.first and (end is None or end >= self.last)
+        return (
+            begin is not None
+            and begin <= self.first + self.least
+            and (end is None or end >= self.last + self.most)
+        )
 
 
 def _group(case: Case, group: dict[str, Any]) -> Iterator[Fault]:
     """A static member that is away has epoch -2 and is listed; the marts have none."""
-    during, name, kind = _During(group["asked"]), group["id"], group["type"]
+    during, name, kind = _During(case, group["asked"]), group["id"], group["type"]
     if kind == "classic" and group["state"] not in ("Stable", "Empty"):
         return
     rows = [row for row in case.rows["members"] if row["group_id"] == name]
@@ -105,7 +115,7 @@ def _owned(case: Case, group: dict[str, Any], during: _During) -> Iterator[Fault
 
 def _epoch(case: Case, told: dict[str, Any]) -> Iterator[Fault]:
     """The identity of a transactional id while it was asked for."""
-    during = _During(told["asked"])
+    during = _During(case, told["asked"])
     rows = [
         row for row in case.rows["epochs"] if row["transactional_id"] == told["id"] and during.perhaps(row)
     ]
@@ -169,7 +179,7 @@ def _partitions(case: Case, last: Fact) -> Iterator[Fault]:
     ended = {
         place
         for row in case.rows["transactions"]
-        if (millis(row["prepared_at"]) or 0) > last["ts_ms"] - _QUESTIONS_MS
+        if (millis(row["prepared_at"]) or 0) > last["ts_ms"] - _QUESTIONS_MS + case.ahead_ms[0]
         for place in row["transaction_partitions"] or ()
     }
     for topic, p, *offsets in last["partitions"]:
@@ -247,7 +257,9 @@ def _lost_ms(case: Case) -> int:
 
 
 def _transactions(case: Case, last: Fact) -> Iterator[Fault]:
-    """How the last transaction of each id ended, as of the question."""
+    """How the last transaction of each id ended, as of the question. Clocks that are set tell no order."""
+    if case.ahead_ms != (0, 0):
+        return
     newest: dict[str, dict[str, Any]] = {}
     for row in case.rows["transactions"]:
         other = newest.get(row["transactional_id"])

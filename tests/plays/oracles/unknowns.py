@@ -104,6 +104,6 @@ def _known_by_players(case: Case) -> Iterator[tuple[str, str | None]]:
 
 
 def is_complete(case: Case) -> bool:
-    """Whether no broker lost lines or records, and no coordinator its log."""
+    """Whether no broker lost lines or records, no coordinator its log, and clocks agree."""
     is_kept = all(how == "stop" for _, _, how in case.downs) and "lose" not in case.done([])
-    return is_kept and case.last_answers is not None
+    return is_kept and case.last_answers is not None and case.ahead_ms == (0, 0)

@@ -28,7 +28,13 @@ FIRST_EPOCH_IS_ONE = {
 to be looked up joins at it. The first members of a streams group join at it while its first assignment is
 delayed, in 4.2 too (GroupMetadataManager.streamsGroupHeartbeat: at least 1)."""
 
-GENERATION, STRICT, ASSIGNMENT_EPOCH = "generation", "strict", "assignment_epoch"
+SHARE = "share"
+GENERATION, STRICT, ASSIGNMENT_EPOCH, NONE_ACCEPTED = (
+    "generation",
+    "strict",
+    "assignment_epoch",
+    "none_accepted",
+)
 
 
 def rule_of(
@@ -37,12 +43,14 @@ def rule_of(
     """The rule by which a broker decided a commit to a group of this type; None if its release is not known.
 
     A broker treats a missing group (not ``alive``) as an empty classic one: every release decides by the
-    generation. A broker since RELAXED_SINCE decides by assignment epochs, an older one strictly. The release
-    is the configured one, else it follows from the range of metadata.version with which the broker registered
-    when it last started before ``ms``.
+    generation. A share group takes no commits, whoever sends them. A broker since RELAXED_SINCE decides by
+    assignment epochs, an older one strictly. The release is the configured one, else it follows from the
+    range of metadata.version with which the broker registered when it last started before ``ms``.
     """
     if not alive or group_type == "classic":
         return GENERATION
+    if group_type == SHARE:
+        return NONE_ACCEPTED
     since = RELAXED_SINCE["streams" if group_type == "streams" else "consumer"]
     relaxed = is_since(metadata, broker_id, ms, since)
     return None if relaxed is None else ASSIGNMENT_EPOCH if relaxed else STRICT

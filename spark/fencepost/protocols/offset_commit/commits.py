@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from fencepost.protocols.offset_commit.brokers import (
     ASSIGNMENT_EPOCH,
     NAMES_MISSING_GROUPS,
+    SHARE,
     is_since,
     rule_of,
 )
@@ -84,7 +85,7 @@ class Commits:
             # where nothing is known of the group, nothing tells which kind it was
             rule if state.known or state.alive else None,
             state.rebalancing,
-            False if request.client_epoch >= 0 else _unfenced(request, state),
+            _unfenced(request, state),
             state.group_known or self._group_missing(request, state),
             state.member_known,
             state.classic_member,
@@ -164,7 +165,7 @@ def _protocol(states: Sequence[tuple[int, State]]) -> str | None:
 
 
 def _unfenced(request: CommitRequest, state: State) -> bool | None:
-    if request.client_epoch >= 0:
+    if request.client_epoch >= 0 or (state.alive and state.group_type == SHARE):
         return False
     # a transactional commit without member and epoch is accepted whatever state the group is in
     if request.is_transactional and request.member_id == "" and request.instance_id is None:

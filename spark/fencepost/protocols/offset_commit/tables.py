@@ -174,7 +174,8 @@ COMMIT_STATES = Table(
         "api_version": "int",
         "transactional": "boolean",
         "protocol": "string",  # of the group: classic, consumer, streams; null when it has or had no members
-        # generation (classic groups), strict or assignment_epoch: what this broker's version implements
+        # generation (classic groups), strict, assignment_epoch or none_accepted (share groups): what this
+        # broker's version implements
         "rule": "string",
         "rebalancing": "boolean",  # a classic group that has a new generation and no assignment for it yet
         "unfenced": "boolean",  # negative epoch to an empty group: accepted by design

@@ -18,6 +18,10 @@ BROKERS_OWN = "AddPartitionsManager-client-"
 """The beginning of a broker's client id when it asks a coordinator about a producer's transaction."""
 
 
+_APART_MS = 600_000
+"""No two clocks of a cluster are taken to be further apart."""
+
+
 class KnownEpoch(NamedTuple):
     """A producer id and epoch, and when a request or its answer had them."""
 
@@ -85,10 +89,11 @@ def refusals(
     epochs_of_connections = _epochs_of_connections(requests, epochs_written)
     answered: set[str] = set()
     refused_requests = []
+    during = {each.request_id: of_brokers.during(each) for each in of_producers}
+    told = _told_apart(of_producers, during)
     for each in of_producers:
-        verifications = of_brokers.during(each)
-        answered.update(verification.request_id for verification in verifications)
-        refused_requests.append(_refusal(each, verifications, epochs_of_connections))
+        answered.update(verification.request_id for verification in during[each.request_id])
+        refused_requests.append(_refusal(each, told[each.request_id], epochs_of_connections))
     refused_requests = _with_later_epochs(refused_requests)
     refused_requests += [
         Refusal(each, each.producer_id, each.producer_epoch)
@@ -114,6 +119,40 @@ def _is_refused(request: RequestRow) -> bool:
 def is_brokers(request: RequestRow) -> bool:
     """Whether a broker asked a coordinator about a producer's transaction."""
     return request.client_id is not None and request.client_id.startswith(BROKERS_OWN)
+
+
+def _told_apart(
+    refused: Sequence[RequestRow], during: Mapping[str, Sequence[RequestRow]]
+) -> dict[str, list[RequestRow]]:
+    """By refused request, the brokers' requests about it, of those that were made ``during`` it.
+
+    A request that a leader refused by itself has none. So where several refused requests may be the one that
+    a broker asked about, and it asked less often, nothing tells which of them it was.
+    """
+    asked_for: dict[str, list[RequestRow]] = {}
+    for each in refused:
+        for request_id in {asked.request_id for asked in during[each.request_id]}:
+            asked_for.setdefault(request_id, []).append(each)
+    times = {asked.request_id: asked for found in during.values() for asked in found}
+    for request_id, each_for in asked_for.items():
+        # by the times as they are; a line may be late, but then it is the only one
+        asked_for[request_id] = [each for each in each_for if _lasts(each, times[request_id])] or each_for
+    told = {}
+    for each in refused:
+        own = [asked for asked in during[each.request_id] if each in asked_for[asked.request_id]]
+        others = {other.request_id for asked in own for other in asked_for[asked.request_id]}
+        told[each.request_id] = own if len({asked.request_id for asked in own}) >= len(others) else []
+    return told
+
+
+def _lasts(request: RequestRow, asked: RequestRow) -> bool:
+    """Whether a request lasted for all of another one."""
+    return request.requested_ms <= asked.requested_ms and asked.responded_ms <= request.responded_ms
+
+
+def _asker(request: RequestRow) -> str:
+    """The broker that asked, as its client id names it."""
+    return (request.client_id or "").removeprefix(BROKERS_OWN)
 
 
 def _refusal(
@@ -184,10 +223,21 @@ class _BrokersRequests:
         self._tolerance_ms = tolerance_ms
 
     def during(self, producers_request: RequestRow) -> list[RequestRow]:
-        """The requests that brokers made while a producer waited for its answer, about any partition."""
+        """The requests that the answering broker made while a producer waited for its answer, about any
+        partition. If another broker answered them, its clock is another one: then only if all that it refused
+        then presented the same.
+        """
         if producers_request.transactional_id is None:
             return []
+        broker_id, since_ms = producers_request.broker_id, producers_request.requested_ms - self._tolerance_ms
         latest = producers_request.responded_ms + self._tolerance_ms
-        first = bisect_left(self._requested, producers_request.requested_ms - self._tolerance_ms)
-        last = bisect_right(self._requested, latest)
-        return [each for each in self.requests[first:last] if each.responded_ms <= latest]
+        own = [each for each in self._between(since_ms, latest) if _asker(each) == str(broker_id)]
+        found = [each for each in own if each.responded_ms <= latest]
+        if all(each.broker_id == broker_id for each in found):
+            return found
+        near = self._between(since_ms - _APART_MS, latest + _APART_MS)
+        presented = {(each.producer_id, each.producer_epoch) for each in near}
+        return found if len(presented) == 1 else [each for each in found if each.broker_id == broker_id]
+
+    def _between(self, from_ms: int, to_ms: int) -> list[RequestRow]:
+        return self.requests[bisect_left(self._requested, from_ms) : bisect_right(self._requested, to_ms)]

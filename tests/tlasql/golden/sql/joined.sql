@@ -104,7 +104,7 @@ SELECT
   CAST(NULL AS STRING) AS evidence
 FROM silver.members
 WHERE
-  from_position IS NULL
+  from_position IS NULL OR member_id IS NULL
 UNION ALL
 SELECT
   cluster,
@@ -122,4 +122,4 @@ SELECT
   CAST(NULL AS STRING) AS evidence
 FROM silver.held
 WHERE
-  from_position IS NULL
+  from_position IS NULL OR member_id IS NULL

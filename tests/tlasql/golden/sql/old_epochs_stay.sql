@@ -28,7 +28,7 @@ WITH frame AS (
     `epoch'[m]` >= `epoch[m]` AS c1
   FROM frame
   WHERE
-    next_from_position = to_position
+    next_from_position = to_position AND NOT m IS NULL
 ), weighed AS (
   SELECT
     *,
@@ -92,4 +92,4 @@ SELECT
   CAST(NULL AS STRING) AS evidence
 FROM silver.members
 WHERE
-  from_position IS NULL
+  from_position IS NULL OR member_id IS NULL

@@ -35,7 +35,7 @@ WITH frame AS (
     NOT `locked[d]` AS c1
   FROM frame
   WHERE
-    next_from_position = to_position
+    next_from_position = to_position AND NOT d IS NULL
 ), weighed AS (
   SELECT
     *,
@@ -101,4 +101,4 @@ SELECT
   CAST(NULL AS STRING) AS evidence
 FROM silver.task_directories
 WHERE
-  from_position IS NULL
+  from_position IS NULL OR task_id IS NULL

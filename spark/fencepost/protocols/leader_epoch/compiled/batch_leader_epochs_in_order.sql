@@ -33,7 +33,7 @@ WITH frame AS (
     `appendedLeaderEpoch'[p]` >= `appendedLeaderEpoch[p]` AS c1
   FROM frame
   WHERE
-    next_from_position = to_position
+    next_from_position = to_position AND NOT p IS NULL
 ), weighed AS (
   SELECT
     *,
@@ -101,4 +101,4 @@ SELECT
   CAST(NULL AS STRING) AS evidence
 FROM silver.partition_batches
 WHERE
-  from_position IS NULL
+  from_position IS NULL OR partition_key IS NULL

@@ -30,7 +30,7 @@ WITH frame AS (
     `leaderEpoch'[p]` >= `leaderEpoch[p]` AS c1
   FROM frame
   WHERE
-    next_from_position = to_position
+    next_from_position = to_position AND NOT p IS NULL
 ), weighed AS (
   SELECT
     *,
@@ -95,4 +95,4 @@ SELECT
   CAST(NULL AS STRING) AS evidence
 FROM silver.partitions
 WHERE
-  from_position IS NULL
+  from_position IS NULL OR partition_key IS NULL

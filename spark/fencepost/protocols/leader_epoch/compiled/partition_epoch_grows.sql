@@ -34,7 +34,7 @@ WITH frame AS (
     `newestPartitionEpoch'[t]` > `newestPartitionEpoch[t]` AS c1
   FROM frame
   WHERE
-    next_from_position = to_position
+    next_from_position = to_position AND NOT t IS NULL
 ), weighed AS (
   SELECT
     *,
@@ -107,4 +107,4 @@ SELECT
   CAST(NULL AS STRING) AS evidence
 FROM silver.topic_incarnations
 WHERE
-  from_position IS NULL
+  from_position IS NULL OR topic IS NULL

@@ -117,4 +117,4 @@ SELECT
   CAST(NULL AS STRING) AS evidence
 FROM silver.partitions
 WHERE
-  from_position IS NULL
+  from_position IS NULL OR partition_epoch IS NULL OR partition_key IS NULL

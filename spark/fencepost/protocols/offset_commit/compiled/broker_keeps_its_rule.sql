@@ -110,148 +110,114 @@ WITH quantified_1_rows AS (
             )
           )
         ),
-        then_1 -> TRY_ELEMENT_AT(
+        then_3 -> TRY_ELEMENT_AT(
           TRANSFORM(
             ARRAY(
-              CASE (
-                  `c.rule` = 'strict'
-                )
-                WHEN TRUE
-                THEN `c.unfenced` OR (
-                  `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
-                )
-                WHEN FALSE
-                THEN CASE (
-                    `c.rule` = 'assignment_epoch'
-                  )
-                  WHEN TRUE
-                  THEN (
-                    `c.unfenced`
-                    OR (
-                      `c.memberKnown`
-                      AND (
-                        `c.clientEpoch` = `c.memberEpoch`
-                        OR (
-                          `c.clientEpoch` < `c.memberEpoch`
-                          AND `c.assignmentEpoch` >= 0
-                          AND `c.assignmentEpoch` <= `c.clientEpoch`
-                        )
-                      )
-                    )
-                  )
-                  AND `\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))`
-                  WHEN FALSE
-                  THEN CAST(NULL AS BOOLEAN)
-                  ELSE CASE
-                    WHEN (
-                      (
-                        `c.unfenced`
-                        OR (
-                          `c.memberKnown`
-                          AND (
-                            `c.clientEpoch` = `c.memberEpoch`
+              TRY_ELEMENT_AT(
+                TRANSFORM(
+                  ARRAY(`c.unfenced` OR (
+                    `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
+                  )),
+                  then_1 -> TRY_ELEMENT_AT(
+                    TRANSFORM(
+                      ARRAY(
+                        CASE (
+                            `c.rule` = 'assignment_epoch'
+                          )
+                          WHEN TRUE
+                          THEN (
+                            `c.unfenced`
                             OR (
-                              `c.clientEpoch` < `c.memberEpoch`
-                              AND `c.assignmentEpoch` >= 0
-                              AND `c.assignmentEpoch` <= `c.clientEpoch`
-                            )
-                          )
-                        )
-                      )
-                      AND `\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))`
-                    ) = CAST(NULL AS BOOLEAN)
-                    THEN (
-                      `c.unfenced`
-                      OR (
-                        `c.memberKnown`
-                        AND (
-                          `c.clientEpoch` = `c.memberEpoch`
-                          OR (
-                            `c.clientEpoch` < `c.memberEpoch`
-                            AND `c.assignmentEpoch` >= 0
-                            AND `c.assignmentEpoch` <= `c.clientEpoch`
-                          )
-                        )
-                      )
-                    )
-                    AND `\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))`
-                  END
-                END
-                ELSE CASE
-                  WHEN (
-                    `c.unfenced` OR (
-                      `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
-                    )
-                  ) = CASE (
-                      `c.rule` = 'assignment_epoch'
-                    )
-                    WHEN TRUE
-                    THEN (
-                      `c.unfenced`
-                      OR (
-                        `c.memberKnown`
-                        AND (
-                          `c.clientEpoch` = `c.memberEpoch`
-                          OR (
-                            `c.clientEpoch` < `c.memberEpoch`
-                            AND `c.assignmentEpoch` >= 0
-                            AND `c.assignmentEpoch` <= `c.clientEpoch`
-                          )
-                        )
-                      )
-                    )
-                    AND `\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))`
-                    WHEN FALSE
-                    THEN CAST(NULL AS BOOLEAN)
-                    ELSE CASE
-                      WHEN (
-                        (
-                          `c.unfenced`
-                          OR (
-                            `c.memberKnown`
-                            AND (
-                              `c.clientEpoch` = `c.memberEpoch`
-                              OR (
-                                `c.clientEpoch` < `c.memberEpoch`
-                                AND `c.assignmentEpoch` >= 0
-                                AND `c.assignmentEpoch` <= `c.clientEpoch`
+                              `c.memberKnown`
+                              AND (
+                                `c.clientEpoch` = `c.memberEpoch`
+                                OR (
+                                  `c.clientEpoch` < `c.memberEpoch`
+                                  AND `c.assignmentEpoch` >= 0
+                                  AND `c.assignmentEpoch` <= `c.clientEpoch`
+                                )
                               )
                             )
                           )
-                        )
-                        AND `\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))`
-                      ) = CAST(NULL AS BOOLEAN)
-                      THEN (
-                        `c.unfenced`
-                        OR (
-                          `c.memberKnown`
-                          AND (
-                            `c.clientEpoch` = `c.memberEpoch`
-                            OR (
-                              `c.clientEpoch` < `c.memberEpoch`
-                              AND `c.assignmentEpoch` >= 0
-                              AND `c.assignmentEpoch` <= `c.clientEpoch`
+                          AND `\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))`
+                          WHEN FALSE
+                          THEN CASE (
+                              `c.rule` = 'none_accepted'
                             )
-                          )
+                            WHEN TRUE
+                            THEN FALSE
+                            WHEN FALSE
+                            THEN CAST(NULL AS BOOLEAN)
+                            ELSE CASE WHEN FALSE = CAST(NULL AS BOOLEAN) THEN FALSE END
+                          END
+                          ELSE CASE
+                            WHEN (
+                              (
+                                `c.unfenced`
+                                OR (
+                                  `c.memberKnown`
+                                  AND (
+                                    `c.clientEpoch` = `c.memberEpoch`
+                                    OR (
+                                      `c.clientEpoch` < `c.memberEpoch`
+                                      AND `c.assignmentEpoch` >= 0
+                                      AND `c.assignmentEpoch` <= `c.clientEpoch`
+                                    )
+                                  )
+                                )
+                              )
+                              AND `\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))`
+                            ) = CASE (
+                                `c.rule` = 'none_accepted'
+                              )
+                              WHEN TRUE
+                              THEN FALSE
+                              WHEN FALSE
+                              THEN CAST(NULL AS BOOLEAN)
+                              ELSE CASE WHEN FALSE = CAST(NULL AS BOOLEAN) THEN FALSE END
+                            END
+                            THEN (
+                              `c.unfenced`
+                              OR (
+                                `c.memberKnown`
+                                AND (
+                                  `c.clientEpoch` = `c.memberEpoch`
+                                  OR (
+                                    `c.clientEpoch` < `c.memberEpoch`
+                                    AND `c.assignmentEpoch` >= 0
+                                    AND `c.assignmentEpoch` <= `c.clientEpoch`
+                                  )
+                                )
+                              )
+                            )
+                            AND `\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))`
+                          END
+                        END
+                      ),
+                      other_2 -> CASE (
+                          `c.rule` = 'strict'
                         )
-                      )
-                      AND `\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))`
-                    END
-                  END
-                  THEN `c.unfenced` OR (
-                    `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
+                        WHEN TRUE
+                        THEN then_1
+                        WHEN FALSE
+                        THEN other_2
+                        ELSE CASE WHEN then_1 = other_2 THEN then_1 END
+                      END
+                    ),
+                    1
                   )
-                END
-              END
+                ),
+                1
+              )
             ),
-            other_2 -> CASE (
+            other_4 -> CASE (
                 `c.rule` = 'generation'
               )
               WHEN TRUE
-              THEN then_1
+              THEN then_3
               WHEN FALSE
-              THEN other_2
-              ELSE CASE WHEN then_1 = other_2 THEN then_1 END
+              THEN other_4
+              ELSE CASE WHEN then_3 = other_4 THEN then_3 END
             END
           ),
           1

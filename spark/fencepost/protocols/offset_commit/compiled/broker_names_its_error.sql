@@ -110,155 +110,171 @@ WITH quantified_1_rows AS (
           TRY_ELEMENT_AT(
             TRANSFORM(
               ARRAY(
-                CASE (
-                    `c.apiVersion` >= CASE `c.transactional` WHEN TRUE THEN 6 WHEN FALSE THEN 9 ELSE CASE WHEN 6 = 9 THEN 6 END END
-                  )
-                  WHEN TRUE
-                  THEN 'GROUP_ID_NOT_FOUND'
-                  WHEN FALSE
-                  THEN 'ILLEGAL_GENERATION'
-                  ELSE CASE WHEN 'GROUP_ID_NOT_FOUND' = 'ILLEGAL_GENERATION' THEN 'GROUP_ID_NOT_FOUND' END
-                END
-              ),
-              then_5 -> TRY_ELEMENT_AT(
-                TRANSFORM(
-                  ARRAY(
-                    TRY_ELEMENT_AT(
+                TRY_ELEMENT_AT(
+                  TRANSFORM(
+                    ARRAY(
+                      CASE (
+                          `c.apiVersion` >= CASE `c.transactional` WHEN TRUE THEN 6 WHEN FALSE THEN 9 ELSE CASE WHEN 6 = 9 THEN 6 END END
+                        )
+                        WHEN TRUE
+                        THEN 'GROUP_ID_NOT_FOUND'
+                        WHEN FALSE
+                        THEN 'ILLEGAL_GENERATION'
+                        ELSE CASE WHEN 'GROUP_ID_NOT_FOUND' = 'ILLEGAL_GENERATION' THEN 'GROUP_ID_NOT_FOUND' END
+                      END
+                    ),
+                    then_5 -> TRY_ELEMENT_AT(
                       TRANSFORM(
                         ARRAY(
                           TRY_ELEMENT_AT(
                             TRANSFORM(
                               ARRAY(
-                                CASE (
-                                    NOT `c.unfenced`
-                                    AND NOT `c.rule` = 'generation'
-                                    AND NOT `c.transactional`
-                                    AND NOT `c.classicMember`
-                                    AND `c.apiVersion` < 9
-                                  )
-                                  WHEN TRUE
-                                  THEN 'UNSUPPORTED_VERSION'
-                                  WHEN FALSE
-                                  THEN CASE (
-                                      `c.rule` = 'generation' AND `c.clientEpoch` = `c.memberEpoch`
-                                    )
-                                    WHEN TRUE
-                                    THEN 'REBALANCE_IN_PROGRESS'
-                                    WHEN FALSE
-                                    THEN CASE (
-                                        (
-                                          `c.rule` = 'generation' OR `c.classicMember`
-                                        ) OR (
-                                          `c.transactional` AND `c.apiVersion` < 6
-                                        )
-                                      )
-                                      WHEN TRUE
-                                      THEN 'ILLEGAL_GENERATION'
-                                      WHEN FALSE
-                                      THEN 'STALE_MEMBER_EPOCH'
-                                      ELSE CASE WHEN 'ILLEGAL_GENERATION' = 'STALE_MEMBER_EPOCH' THEN 'ILLEGAL_GENERATION' END
-                                    END
-                                    ELSE CASE
-                                      WHEN 'REBALANCE_IN_PROGRESS' = CASE (
-                                          (
-                                            `c.rule` = 'generation' OR `c.classicMember`
-                                          ) OR (
-                                            `c.transactional` AND `c.apiVersion` < 6
-                                          )
+                                TRY_ELEMENT_AT(
+                                  TRANSFORM(
+                                    ARRAY(
+                                      CASE (
+                                          NOT `c.unfenced`
+                                          AND NOT `c.rule` = 'generation'
+                                          AND NOT `c.transactional`
+                                          AND NOT `c.classicMember`
+                                          AND `c.apiVersion` < 9
                                         )
                                         WHEN TRUE
-                                        THEN 'ILLEGAL_GENERATION'
+                                        THEN 'UNSUPPORTED_VERSION'
                                         WHEN FALSE
-                                        THEN 'STALE_MEMBER_EPOCH'
-                                        ELSE CASE WHEN 'ILLEGAL_GENERATION' = 'STALE_MEMBER_EPOCH' THEN 'ILLEGAL_GENERATION' END
-                                      END
-                                      THEN 'REBALANCE_IN_PROGRESS'
-                                    END
-                                  END
-                                  ELSE CASE
-                                    WHEN 'UNSUPPORTED_VERSION' = CASE (
-                                        `c.rule` = 'generation' AND `c.clientEpoch` = `c.memberEpoch`
-                                      )
-                                      WHEN TRUE
-                                      THEN 'REBALANCE_IN_PROGRESS'
-                                      WHEN FALSE
-                                      THEN CASE (
-                                          (
-                                            `c.rule` = 'generation' OR `c.classicMember`
-                                          ) OR (
-                                            `c.transactional` AND `c.apiVersion` < 6
-                                          )
-                                        )
-                                        WHEN TRUE
-                                        THEN 'ILLEGAL_GENERATION'
-                                        WHEN FALSE
-                                        THEN 'STALE_MEMBER_EPOCH'
-                                        ELSE CASE WHEN 'ILLEGAL_GENERATION' = 'STALE_MEMBER_EPOCH' THEN 'ILLEGAL_GENERATION' END
-                                      END
-                                      ELSE CASE
-                                        WHEN 'REBALANCE_IN_PROGRESS' = CASE (
-                                            (
-                                              `c.rule` = 'generation' OR `c.classicMember`
-                                            ) OR (
-                                              `c.transactional` AND `c.apiVersion` < 6
-                                            )
+                                        THEN CASE (
+                                            `c.rule` = 'generation' AND `c.clientEpoch` = `c.memberEpoch`
                                           )
                                           WHEN TRUE
-                                          THEN 'ILLEGAL_GENERATION'
+                                          THEN 'REBALANCE_IN_PROGRESS'
                                           WHEN FALSE
-                                          THEN 'STALE_MEMBER_EPOCH'
-                                          ELSE CASE WHEN 'ILLEGAL_GENERATION' = 'STALE_MEMBER_EPOCH' THEN 'ILLEGAL_GENERATION' END
+                                          THEN CASE (
+                                              (
+                                                `c.rule` = 'generation' OR `c.classicMember`
+                                              ) OR (
+                                                `c.transactional` AND `c.apiVersion` < 6
+                                              )
+                                            )
+                                            WHEN TRUE
+                                            THEN 'ILLEGAL_GENERATION'
+                                            WHEN FALSE
+                                            THEN 'STALE_MEMBER_EPOCH'
+                                            ELSE CASE WHEN 'ILLEGAL_GENERATION' = 'STALE_MEMBER_EPOCH' THEN 'ILLEGAL_GENERATION' END
+                                          END
+                                          ELSE CASE
+                                            WHEN 'REBALANCE_IN_PROGRESS' = CASE (
+                                                (
+                                                  `c.rule` = 'generation' OR `c.classicMember`
+                                                ) OR (
+                                                  `c.transactional` AND `c.apiVersion` < 6
+                                                )
+                                              )
+                                              WHEN TRUE
+                                              THEN 'ILLEGAL_GENERATION'
+                                              WHEN FALSE
+                                              THEN 'STALE_MEMBER_EPOCH'
+                                              ELSE CASE WHEN 'ILLEGAL_GENERATION' = 'STALE_MEMBER_EPOCH' THEN 'ILLEGAL_GENERATION' END
+                                            END
+                                            THEN 'REBALANCE_IN_PROGRESS'
+                                          END
                                         END
-                                        THEN 'REBALANCE_IN_PROGRESS'
+                                        ELSE CASE
+                                          WHEN 'UNSUPPORTED_VERSION' = CASE (
+                                              `c.rule` = 'generation' AND `c.clientEpoch` = `c.memberEpoch`
+                                            )
+                                            WHEN TRUE
+                                            THEN 'REBALANCE_IN_PROGRESS'
+                                            WHEN FALSE
+                                            THEN CASE (
+                                                (
+                                                  `c.rule` = 'generation' OR `c.classicMember`
+                                                ) OR (
+                                                  `c.transactional` AND `c.apiVersion` < 6
+                                                )
+                                              )
+                                              WHEN TRUE
+                                              THEN 'ILLEGAL_GENERATION'
+                                              WHEN FALSE
+                                              THEN 'STALE_MEMBER_EPOCH'
+                                              ELSE CASE WHEN 'ILLEGAL_GENERATION' = 'STALE_MEMBER_EPOCH' THEN 'ILLEGAL_GENERATION' END
+                                            END
+                                            ELSE CASE
+                                              WHEN 'REBALANCE_IN_PROGRESS' = CASE (
+                                                  (
+                                                    `c.rule` = 'generation' OR `c.classicMember`
+                                                  ) OR (
+                                                    `c.transactional` AND `c.apiVersion` < 6
+                                                  )
+                                                )
+                                                WHEN TRUE
+                                                THEN 'ILLEGAL_GENERATION'
+                                                WHEN FALSE
+                                                THEN 'STALE_MEMBER_EPOCH'
+                                                ELSE CASE WHEN 'ILLEGAL_GENERATION' = 'STALE_MEMBER_EPOCH' THEN 'ILLEGAL_GENERATION' END
+                                              END
+                                              THEN 'REBALANCE_IN_PROGRESS'
+                                            END
+                                          END
+                                          THEN 'UNSUPPORTED_VERSION'
+                                        END
                                       END
+                                    ),
+                                    other_2 -> CASE (
+                                        NOT `c.memberKnown`
+                                      )
+                                      WHEN TRUE
+                                      THEN 'UNKNOWN_MEMBER_ID'
+                                      WHEN FALSE
+                                      THEN other_2
+                                      ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = other_2 THEN 'UNKNOWN_MEMBER_ID' END
                                     END
-                                    THEN 'UNSUPPORTED_VERSION'
-                                  END
-                                END
+                                  ),
+                                  1
+                                )
                               ),
-                              other_2 -> CASE (
-                                  NOT `c.memberKnown`
+                              other_4 -> CASE (
+                                  `c.rule` = 'generation' AND `c.instanceFenced`
                                 )
                                 WHEN TRUE
-                                THEN 'UNKNOWN_MEMBER_ID'
+                                THEN 'FENCED_INSTANCE_ID'
                                 WHEN FALSE
-                                THEN other_2
-                                ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = other_2 THEN 'UNKNOWN_MEMBER_ID' END
+                                THEN other_4
+                                ELSE CASE WHEN 'FENCED_INSTANCE_ID' = other_4 THEN 'FENCED_INSTANCE_ID' END
                               END
                             ),
                             1
                           )
                         ),
-                        other_4 -> CASE (
-                            `c.rule` = 'generation' AND `c.instanceFenced`
+                        other_6 -> CASE (
+                            NOT `c.groupKnown`
                           )
                           WHEN TRUE
-                          THEN 'FENCED_INSTANCE_ID'
+                          THEN then_5
                           WHEN FALSE
-                          THEN other_4
-                          ELSE CASE WHEN 'FENCED_INSTANCE_ID' = other_4 THEN 'FENCED_INSTANCE_ID' END
+                          THEN other_6
+                          ELSE CASE WHEN then_5 = other_6 THEN then_5 END
                         END
                       ),
                       1
                     )
                   ),
-                  other_6 -> CASE (
-                      NOT `c.groupKnown`
-                    )
-                    WHEN TRUE
-                    THEN then_5
-                    WHEN FALSE
-                    THEN other_6
-                    ELSE CASE WHEN then_5 = other_6 THEN then_5 END
-                  END
-                ),
-                1
-              )
+                  1
+                )
+              ),
+              other_8 -> CASE (
+                  `c.rule` = 'none_accepted'
+                )
+                WHEN TRUE
+                THEN 'GROUP_ID_NOT_FOUND'
+                WHEN FALSE
+                THEN other_8
+                ELSE CASE WHEN 'GROUP_ID_NOT_FOUND' = other_8 THEN 'GROUP_ID_NOT_FOUND' END
+              END
             ),
             1
           )
         ),
-        other_8 -> CASE (
+        other_10 -> CASE (
             TRY_ELEMENT_AT(
               TRANSFORM(
                 ARRAY(
@@ -271,148 +287,114 @@ WITH quantified_1_rows AS (
                     )
                   )
                 ),
-                then_9 -> TRY_ELEMENT_AT(
+                then_13 -> TRY_ELEMENT_AT(
                   TRANSFORM(
                     ARRAY(
-                      CASE (
-                          `c.rule` = 'strict'
-                        )
-                        WHEN TRUE
-                        THEN `c.unfenced` OR (
-                          `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
-                        )
-                        WHEN FALSE
-                        THEN CASE (
-                            `c.rule` = 'assignment_epoch'
-                          )
-                          WHEN TRUE
-                          THEN (
-                            `c.unfenced`
-                            OR (
-                              `c.memberKnown`
-                              AND (
-                                `c.clientEpoch` = `c.memberEpoch`
-                                OR (
-                                  `c.clientEpoch` < `c.memberEpoch`
-                                  AND `c.assignmentEpoch` >= 0
-                                  AND `c.assignmentEpoch` <= `c.clientEpoch`
-                                )
-                              )
-                            )
-                          )
-                          AND `\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))`
-                          WHEN FALSE
-                          THEN CAST(NULL AS BOOLEAN)
-                          ELSE CASE
-                            WHEN (
-                              (
-                                `c.unfenced`
-                                OR (
-                                  `c.memberKnown`
-                                  AND (
-                                    `c.clientEpoch` = `c.memberEpoch`
+                      TRY_ELEMENT_AT(
+                        TRANSFORM(
+                          ARRAY(`c.unfenced` OR (
+                            `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
+                          )),
+                          then_11 -> TRY_ELEMENT_AT(
+                            TRANSFORM(
+                              ARRAY(
+                                CASE (
+                                    `c.rule` = 'assignment_epoch'
+                                  )
+                                  WHEN TRUE
+                                  THEN (
+                                    `c.unfenced`
                                     OR (
-                                      `c.clientEpoch` < `c.memberEpoch`
-                                      AND `c.assignmentEpoch` >= 0
-                                      AND `c.assignmentEpoch` <= `c.clientEpoch`
-                                    )
-                                  )
-                                )
-                              )
-                              AND `\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))`
-                            ) = CAST(NULL AS BOOLEAN)
-                            THEN (
-                              `c.unfenced`
-                              OR (
-                                `c.memberKnown`
-                                AND (
-                                  `c.clientEpoch` = `c.memberEpoch`
-                                  OR (
-                                    `c.clientEpoch` < `c.memberEpoch`
-                                    AND `c.assignmentEpoch` >= 0
-                                    AND `c.assignmentEpoch` <= `c.clientEpoch`
-                                  )
-                                )
-                              )
-                            )
-                            AND `\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))`
-                          END
-                        END
-                        ELSE CASE
-                          WHEN (
-                            `c.unfenced` OR (
-                              `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
-                            )
-                          ) = CASE (
-                              `c.rule` = 'assignment_epoch'
-                            )
-                            WHEN TRUE
-                            THEN (
-                              `c.unfenced`
-                              OR (
-                                `c.memberKnown`
-                                AND (
-                                  `c.clientEpoch` = `c.memberEpoch`
-                                  OR (
-                                    `c.clientEpoch` < `c.memberEpoch`
-                                    AND `c.assignmentEpoch` >= 0
-                                    AND `c.assignmentEpoch` <= `c.clientEpoch`
-                                  )
-                                )
-                              )
-                            )
-                            AND `\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))`
-                            WHEN FALSE
-                            THEN CAST(NULL AS BOOLEAN)
-                            ELSE CASE
-                              WHEN (
-                                (
-                                  `c.unfenced`
-                                  OR (
-                                    `c.memberKnown`
-                                    AND (
-                                      `c.clientEpoch` = `c.memberEpoch`
-                                      OR (
-                                        `c.clientEpoch` < `c.memberEpoch`
-                                        AND `c.assignmentEpoch` >= 0
-                                        AND `c.assignmentEpoch` <= `c.clientEpoch`
+                                      `c.memberKnown`
+                                      AND (
+                                        `c.clientEpoch` = `c.memberEpoch`
+                                        OR (
+                                          `c.clientEpoch` < `c.memberEpoch`
+                                          AND `c.assignmentEpoch` >= 0
+                                          AND `c.assignmentEpoch` <= `c.clientEpoch`
+                                        )
                                       )
                                     )
                                   )
-                                )
-                                AND `\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))`
-                              ) = CAST(NULL AS BOOLEAN)
-                              THEN (
-                                `c.unfenced`
-                                OR (
-                                  `c.memberKnown`
-                                  AND (
-                                    `c.clientEpoch` = `c.memberEpoch`
-                                    OR (
-                                      `c.clientEpoch` < `c.memberEpoch`
-                                      AND `c.assignmentEpoch` >= 0
-                                      AND `c.assignmentEpoch` <= `c.clientEpoch`
+                                  AND `\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))`
+                                  WHEN FALSE
+                                  THEN CASE (
+                                      `c.rule` = 'none_accepted'
                                     )
-                                  )
+                                    WHEN TRUE
+                                    THEN FALSE
+                                    WHEN FALSE
+                                    THEN CAST(NULL AS BOOLEAN)
+                                    ELSE CASE WHEN FALSE = CAST(NULL AS BOOLEAN) THEN FALSE END
+                                  END
+                                  ELSE CASE
+                                    WHEN (
+                                      (
+                                        `c.unfenced`
+                                        OR (
+                                          `c.memberKnown`
+                                          AND (
+                                            `c.clientEpoch` = `c.memberEpoch`
+                                            OR (
+                                              `c.clientEpoch` < `c.memberEpoch`
+                                              AND `c.assignmentEpoch` >= 0
+                                              AND `c.assignmentEpoch` <= `c.clientEpoch`
+                                            )
+                                          )
+                                        )
+                                      )
+                                      AND `\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))`
+                                    ) = CASE (
+                                        `c.rule` = 'none_accepted'
+                                      )
+                                      WHEN TRUE
+                                      THEN FALSE
+                                      WHEN FALSE
+                                      THEN CAST(NULL AS BOOLEAN)
+                                      ELSE CASE WHEN FALSE = CAST(NULL AS BOOLEAN) THEN FALSE END
+                                    END
+                                    THEN (
+                                      `c.unfenced`
+                                      OR (
+                                        `c.memberKnown`
+                                        AND (
+                                          `c.clientEpoch` = `c.memberEpoch`
+                                          OR (
+                                            `c.clientEpoch` < `c.memberEpoch`
+                                            AND `c.assignmentEpoch` >= 0
+                                            AND `c.assignmentEpoch` <= `c.clientEpoch`
+                                          )
+                                        )
+                                      )
+                                    )
+                                    AND `\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))`
+                                  END
+                                END
+                              ),
+                              other_12 -> CASE (
+                                  `c.rule` = 'strict'
                                 )
-                              )
-                              AND `\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))`
-                            END
-                          END
-                          THEN `c.unfenced` OR (
-                            `c.memberKnown` AND `c.clientEpoch` = `c.memberEpoch`
+                                WHEN TRUE
+                                THEN then_11
+                                WHEN FALSE
+                                THEN other_12
+                                ELSE CASE WHEN then_11 = other_12 THEN then_11 END
+                              END
+                            ),
+                            1
                           )
-                        END
-                      END
+                        ),
+                        1
+                      )
                     ),
-                    other_10 -> CASE (
+                    other_14 -> CASE (
                         `c.rule` = 'generation'
                       )
                       WHEN TRUE
-                      THEN then_9
+                      THEN then_13
                       WHEN FALSE
-                      THEN other_10
-                      ELSE CASE WHEN then_9 = other_10 THEN then_9 END
+                      THEN other_14
+                      ELSE CASE WHEN then_13 = other_14 THEN then_13 END
                     END
                   ),
                   1
@@ -431,8 +413,8 @@ WITH quantified_1_rows AS (
           WHEN TRUE
           THEN 'NONE'
           WHEN FALSE
-          THEN other_8
-          ELSE CASE WHEN 'NONE' = other_8 THEN 'NONE' END
+          THEN other_10
+          ELSE CASE WHEN 'NONE' = other_10 THEN 'NONE' END
         END
       ),
       1
@@ -445,8 +427,11 @@ WITH quantified_1_rows AS (
     OR (
       `c.rule` = 'generation'
       OR (
-        `c.rule` = 'strict' OR (
-          `c.rule` = 'assignment_epoch' OR FALSE
+        `c.rule` = 'strict'
+        OR (
+          `c.rule` = 'assignment_epoch' OR (
+            `c.rule` = 'none_accepted' OR FALSE
+          )
         )
       )
     ) AS evaluates

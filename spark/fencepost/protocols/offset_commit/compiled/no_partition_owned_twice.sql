@@ -118,4 +118,4 @@ SELECT
   CAST(NULL AS STRING) AS evidence
 FROM silver.owned_partitions
 WHERE
-  from_position IS NULL
+  from_position IS NULL OR partition_key IS NULL OR member_id IS NULL

@@ -33,155 +33,171 @@ WITH frame AS (
           TRY_ELEMENT_AT(
             TRANSFORM(
               ARRAY(
-                CASE (
-                    `c.apiVersion` >= CASE `c.transactional` WHEN TRUE THEN 6 WHEN FALSE THEN 9 ELSE CASE WHEN 6 = 9 THEN 6 END END
-                  )
-                  WHEN TRUE
-                  THEN 'GROUP_ID_NOT_FOUND'
-                  WHEN FALSE
-                  THEN 'ILLEGAL_GENERATION'
-                  ELSE CASE WHEN 'GROUP_ID_NOT_FOUND' = 'ILLEGAL_GENERATION' THEN 'GROUP_ID_NOT_FOUND' END
-                END
-              ),
-              then_5 -> TRY_ELEMENT_AT(
-                TRANSFORM(
-                  ARRAY(
-                    TRY_ELEMENT_AT(
+                TRY_ELEMENT_AT(
+                  TRANSFORM(
+                    ARRAY(
+                      CASE (
+                          `c.apiVersion` >= CASE `c.transactional` WHEN TRUE THEN 6 WHEN FALSE THEN 9 ELSE CASE WHEN 6 = 9 THEN 6 END END
+                        )
+                        WHEN TRUE
+                        THEN 'GROUP_ID_NOT_FOUND'
+                        WHEN FALSE
+                        THEN 'ILLEGAL_GENERATION'
+                        ELSE CASE WHEN 'GROUP_ID_NOT_FOUND' = 'ILLEGAL_GENERATION' THEN 'GROUP_ID_NOT_FOUND' END
+                      END
+                    ),
+                    then_5 -> TRY_ELEMENT_AT(
                       TRANSFORM(
                         ARRAY(
                           TRY_ELEMENT_AT(
                             TRANSFORM(
                               ARRAY(
-                                CASE (
-                                    NOT `c.unfenced`
-                                    AND NOT `c.rule` = 'generation'
-                                    AND NOT `c.transactional`
-                                    AND NOT `c.classicMember`
-                                    AND `c.apiVersion` < 9
-                                  )
-                                  WHEN TRUE
-                                  THEN 'UNSUPPORTED_VERSION'
-                                  WHEN FALSE
-                                  THEN CASE (
-                                      `c.rule` = 'generation' AND `c.clientEpoch` = `c.memberEpoch`
-                                    )
-                                    WHEN TRUE
-                                    THEN 'REBALANCE_IN_PROGRESS'
-                                    WHEN FALSE
-                                    THEN CASE (
-                                        (
-                                          `c.rule` = 'generation' OR `c.classicMember`
-                                        ) OR (
-                                          `c.transactional` AND `c.apiVersion` < 6
-                                        )
-                                      )
-                                      WHEN TRUE
-                                      THEN 'ILLEGAL_GENERATION'
-                                      WHEN FALSE
-                                      THEN 'STALE_MEMBER_EPOCH'
-                                      ELSE CASE WHEN 'ILLEGAL_GENERATION' = 'STALE_MEMBER_EPOCH' THEN 'ILLEGAL_GENERATION' END
-                                    END
-                                    ELSE CASE
-                                      WHEN 'REBALANCE_IN_PROGRESS' = CASE (
-                                          (
-                                            `c.rule` = 'generation' OR `c.classicMember`
-                                          ) OR (
-                                            `c.transactional` AND `c.apiVersion` < 6
-                                          )
+                                TRY_ELEMENT_AT(
+                                  TRANSFORM(
+                                    ARRAY(
+                                      CASE (
+                                          NOT `c.unfenced`
+                                          AND NOT `c.rule` = 'generation'
+                                          AND NOT `c.transactional`
+                                          AND NOT `c.classicMember`
+                                          AND `c.apiVersion` < 9
                                         )
                                         WHEN TRUE
-                                        THEN 'ILLEGAL_GENERATION'
+                                        THEN 'UNSUPPORTED_VERSION'
                                         WHEN FALSE
-                                        THEN 'STALE_MEMBER_EPOCH'
-                                        ELSE CASE WHEN 'ILLEGAL_GENERATION' = 'STALE_MEMBER_EPOCH' THEN 'ILLEGAL_GENERATION' END
-                                      END
-                                      THEN 'REBALANCE_IN_PROGRESS'
-                                    END
-                                  END
-                                  ELSE CASE
-                                    WHEN 'UNSUPPORTED_VERSION' = CASE (
-                                        `c.rule` = 'generation' AND `c.clientEpoch` = `c.memberEpoch`
-                                      )
-                                      WHEN TRUE
-                                      THEN 'REBALANCE_IN_PROGRESS'
-                                      WHEN FALSE
-                                      THEN CASE (
-                                          (
-                                            `c.rule` = 'generation' OR `c.classicMember`
-                                          ) OR (
-                                            `c.transactional` AND `c.apiVersion` < 6
-                                          )
-                                        )
-                                        WHEN TRUE
-                                        THEN 'ILLEGAL_GENERATION'
-                                        WHEN FALSE
-                                        THEN 'STALE_MEMBER_EPOCH'
-                                        ELSE CASE WHEN 'ILLEGAL_GENERATION' = 'STALE_MEMBER_EPOCH' THEN 'ILLEGAL_GENERATION' END
-                                      END
-                                      ELSE CASE
-                                        WHEN 'REBALANCE_IN_PROGRESS' = CASE (
-                                            (
-                                              `c.rule` = 'generation' OR `c.classicMember`
-                                            ) OR (
-                                              `c.transactional` AND `c.apiVersion` < 6
-                                            )
+                                        THEN CASE (
+                                            `c.rule` = 'generation' AND `c.clientEpoch` = `c.memberEpoch`
                                           )
                                           WHEN TRUE
-                                          THEN 'ILLEGAL_GENERATION'
+                                          THEN 'REBALANCE_IN_PROGRESS'
                                           WHEN FALSE
-                                          THEN 'STALE_MEMBER_EPOCH'
-                                          ELSE CASE WHEN 'ILLEGAL_GENERATION' = 'STALE_MEMBER_EPOCH' THEN 'ILLEGAL_GENERATION' END
+                                          THEN CASE (
+                                              (
+                                                `c.rule` = 'generation' OR `c.classicMember`
+                                              ) OR (
+                                                `c.transactional` AND `c.apiVersion` < 6
+                                              )
+                                            )
+                                            WHEN TRUE
+                                            THEN 'ILLEGAL_GENERATION'
+                                            WHEN FALSE
+                                            THEN 'STALE_MEMBER_EPOCH'
+                                            ELSE CASE WHEN 'ILLEGAL_GENERATION' = 'STALE_MEMBER_EPOCH' THEN 'ILLEGAL_GENERATION' END
+                                          END
+                                          ELSE CASE
+                                            WHEN 'REBALANCE_IN_PROGRESS' = CASE (
+                                                (
+                                                  `c.rule` = 'generation' OR `c.classicMember`
+                                                ) OR (
+                                                  `c.transactional` AND `c.apiVersion` < 6
+                                                )
+                                              )
+                                              WHEN TRUE
+                                              THEN 'ILLEGAL_GENERATION'
+                                              WHEN FALSE
+                                              THEN 'STALE_MEMBER_EPOCH'
+                                              ELSE CASE WHEN 'ILLEGAL_GENERATION' = 'STALE_MEMBER_EPOCH' THEN 'ILLEGAL_GENERATION' END
+                                            END
+                                            THEN 'REBALANCE_IN_PROGRESS'
+                                          END
                                         END
-                                        THEN 'REBALANCE_IN_PROGRESS'
+                                        ELSE CASE
+                                          WHEN 'UNSUPPORTED_VERSION' = CASE (
+                                              `c.rule` = 'generation' AND `c.clientEpoch` = `c.memberEpoch`
+                                            )
+                                            WHEN TRUE
+                                            THEN 'REBALANCE_IN_PROGRESS'
+                                            WHEN FALSE
+                                            THEN CASE (
+                                                (
+                                                  `c.rule` = 'generation' OR `c.classicMember`
+                                                ) OR (
+                                                  `c.transactional` AND `c.apiVersion` < 6
+                                                )
+                                              )
+                                              WHEN TRUE
+                                              THEN 'ILLEGAL_GENERATION'
+                                              WHEN FALSE
+                                              THEN 'STALE_MEMBER_EPOCH'
+                                              ELSE CASE WHEN 'ILLEGAL_GENERATION' = 'STALE_MEMBER_EPOCH' THEN 'ILLEGAL_GENERATION' END
+                                            END
+                                            ELSE CASE
+                                              WHEN 'REBALANCE_IN_PROGRESS' = CASE (
+                                                  (
+                                                    `c.rule` = 'generation' OR `c.classicMember`
+                                                  ) OR (
+                                                    `c.transactional` AND `c.apiVersion` < 6
+                                                  )
+                                                )
+                                                WHEN TRUE
+                                                THEN 'ILLEGAL_GENERATION'
+                                                WHEN FALSE
+                                                THEN 'STALE_MEMBER_EPOCH'
+                                                ELSE CASE WHEN 'ILLEGAL_GENERATION' = 'STALE_MEMBER_EPOCH' THEN 'ILLEGAL_GENERATION' END
+                                              END
+                                              THEN 'REBALANCE_IN_PROGRESS'
+                                            END
+                                          END
+                                          THEN 'UNSUPPORTED_VERSION'
+                                        END
                                       END
+                                    ),
+                                    other_2 -> CASE (
+                                        NOT `c.memberKnown`
+                                      )
+                                      WHEN TRUE
+                                      THEN 'UNKNOWN_MEMBER_ID'
+                                      WHEN FALSE
+                                      THEN other_2
+                                      ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = other_2 THEN 'UNKNOWN_MEMBER_ID' END
                                     END
-                                    THEN 'UNSUPPORTED_VERSION'
-                                  END
-                                END
+                                  ),
+                                  1
+                                )
                               ),
-                              other_2 -> CASE (
-                                  NOT `c.memberKnown`
+                              other_4 -> CASE (
+                                  `c.rule` = 'generation' AND `c.instanceFenced`
                                 )
                                 WHEN TRUE
-                                THEN 'UNKNOWN_MEMBER_ID'
+                                THEN 'FENCED_INSTANCE_ID'
                                 WHEN FALSE
-                                THEN other_2
-                                ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = other_2 THEN 'UNKNOWN_MEMBER_ID' END
+                                THEN other_4
+                                ELSE CASE WHEN 'FENCED_INSTANCE_ID' = other_4 THEN 'FENCED_INSTANCE_ID' END
                               END
                             ),
                             1
                           )
                         ),
-                        other_4 -> CASE (
-                            `c.rule` = 'generation' AND `c.instanceFenced`
+                        other_6 -> CASE (
+                            NOT `c.groupKnown`
                           )
                           WHEN TRUE
-                          THEN 'FENCED_INSTANCE_ID'
+                          THEN then_5
                           WHEN FALSE
-                          THEN other_4
-                          ELSE CASE WHEN 'FENCED_INSTANCE_ID' = other_4 THEN 'FENCED_INSTANCE_ID' END
+                          THEN other_6
+                          ELSE CASE WHEN then_5 = other_6 THEN then_5 END
                         END
                       ),
                       1
                     )
                   ),
-                  other_6 -> CASE (
-                      NOT `c.groupKnown`
-                    )
-                    WHEN TRUE
-                    THEN then_5
-                    WHEN FALSE
-                    THEN other_6
-                    ELSE CASE WHEN then_5 = other_6 THEN then_5 END
-                  END
-                ),
-                1
-              )
+                  1
+                )
+              ),
+              other_8 -> CASE (
+                  `c.rule` = 'none_accepted'
+                )
+                WHEN TRUE
+                THEN 'GROUP_ID_NOT_FOUND'
+                WHEN FALSE
+                THEN other_8
+                ELSE CASE WHEN 'GROUP_ID_NOT_FOUND' = other_8 THEN 'GROUP_ID_NOT_FOUND' END
+              END
             ),
             1
           )
         ),
-        other_8 -> CASE (
+        other_10 -> CASE (
             (
               `c.unfenced`
               OR (
@@ -199,8 +215,8 @@ WITH frame AS (
           WHEN TRUE
           THEN 'NONE'
           WHEN FALSE
-          THEN other_8
-          ELSE CASE WHEN 'NONE' = other_8 THEN 'NONE' END
+          THEN other_10
+          ELSE CASE WHEN 'NONE' = other_10 THEN 'NONE' END
         END
       ),
       1

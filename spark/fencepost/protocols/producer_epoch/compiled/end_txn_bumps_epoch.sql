@@ -89,7 +89,7 @@ WITH frame AS (
     ) AS c1
   FROM frame
   WHERE
-    next_from_position = to_position
+    next_from_position = to_position AND NOT t IS NULL
 ), weighed AS (
   SELECT
     *,
@@ -175,4 +175,4 @@ SELECT
   CAST(NULL AS STRING) AS evidence
 FROM silver.transactional_ids
 WHERE
-  from_position IS NULL
+  from_position IS NULL OR transactional_id IS NULL

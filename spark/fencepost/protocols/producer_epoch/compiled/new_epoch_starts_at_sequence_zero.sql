@@ -57,7 +57,7 @@ WITH frame AS (
     `firstSequence'[p][k]` = 0 AS c1
   FROM frame
   WHERE
-    next_from_position = to_position
+    next_from_position = to_position AND NOT p IS NULL AND NOT k IS NULL
 ), weighed AS (
   SELECT
     *,
@@ -137,4 +137,4 @@ SELECT
   CAST(NULL AS STRING) AS evidence
 FROM silver.producer_states
 WHERE
-  from_position IS NULL
+  from_position IS NULL OR partition_key IS NULL OR producer_id IS NULL

@@ -37,7 +37,7 @@ WITH frame AS (
     `appendedEpoch'[p][k]` >= `appendedEpoch[p][k]` AS c1
   FROM frame
   WHERE
-    next_from_position = to_position
+    next_from_position = to_position AND NOT p IS NULL AND NOT k IS NULL
 ), weighed AS (
   SELECT
     *,
@@ -101,4 +101,4 @@ SELECT
   CAST(NULL AS STRING) AS evidence
 FROM silver.producer_states
 WHERE
-  from_position IS NULL
+  from_position IS NULL OR partition_key IS NULL OR producer_id IS NULL

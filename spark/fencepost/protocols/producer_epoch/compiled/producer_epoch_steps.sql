@@ -42,7 +42,7 @@ WITH frame AS (
     NOT NOT `producerId'[t]` = `producerId[t]` OR `producerEpoch'[t]` = 0 AS c2
   FROM frame
   WHERE
-    next_from_position = to_position
+    next_from_position = to_position AND NOT t IS NULL
 ), weighed AS (
   SELECT
     *,
@@ -119,4 +119,4 @@ SELECT
   CAST(NULL AS STRING) AS evidence
 FROM silver.transactional_ids
 WHERE
-  from_position IS NULL
+  from_position IS NULL OR transactional_id IS NULL

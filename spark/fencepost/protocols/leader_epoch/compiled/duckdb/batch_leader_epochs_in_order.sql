@@ -43,7 +43,7 @@ WITH frame AS (
     "appendedLeaderEpoch'[p]" >= "appendedLeaderEpoch[p]" AS c1
   FROM frame
   WHERE
-    next_from_position = to_position
+    next_from_position = to_position AND NOT p IS NULL
 ), weighed AS (
   SELECT
     *,
@@ -111,4 +111,4 @@ SELECT
   CAST(NULL AS TEXT) AS evidence
 FROM silver.partition_batches
 WHERE
-  from_position IS NULL
+  from_position IS NULL OR partition_key IS NULL

@@ -27,7 +27,7 @@ WITH frame AS (
     "brokerEpoch'[b]" >= "brokerEpoch[b]" AS c1
   FROM frame
   WHERE
-    next_from_position = to_position
+    next_from_position = to_position AND NOT b IS NULL
 ), weighed AS (
   SELECT
     *,
@@ -92,4 +92,4 @@ SELECT
   CAST(NULL AS TEXT) AS evidence
 FROM silver.broker_states
 WHERE
-  from_position IS NULL
+  from_position IS NULL OR broker_id IS NULL

@@ -40,7 +40,7 @@ WITH frame AS (
     "leaderEpoch'[p]" >= "leaderEpoch[p]" AS c1
   FROM frame
   WHERE
-    next_from_position = to_position
+    next_from_position = to_position AND NOT p IS NULL
 ), weighed AS (
   SELECT
     *,
@@ -105,4 +105,4 @@ SELECT
   CAST(NULL AS TEXT) AS evidence
 FROM silver.partitions
 WHERE
-  from_position IS NULL
+  from_position IS NULL OR partition_key IS NULL

@@ -40,7 +40,7 @@ WITH frame AS (
     "newestPartitionEpoch'[t]" > "newestPartitionEpoch[t]" AS c1
   FROM frame
   WHERE
-    next_from_position = to_position
+    next_from_position = to_position AND NOT t IS NULL
 ), weighed AS (
   SELECT
     *,
@@ -119,4 +119,4 @@ SELECT
   CAST(NULL AS TEXT) AS evidence
 FROM silver.topic_incarnations
 WHERE
-  from_position IS NULL
+  from_position IS NULL OR topic IS NULL

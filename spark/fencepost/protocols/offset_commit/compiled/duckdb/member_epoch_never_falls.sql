@@ -40,7 +40,7 @@ WITH frame AS (
     "memberEpoch'[m]" >= "memberEpoch[m]" AS c1
   FROM frame
   WHERE
-    next_from_position = to_position
+    next_from_position = to_position AND NOT m IS NULL
 ), weighed AS (
   SELECT
     *,
@@ -102,4 +102,4 @@ SELECT
   CAST(NULL AS TEXT) AS evidence
 FROM silver.group_members
 WHERE
-  from_position IS NULL
+  from_position IS NULL OR member_id IS NULL

@@ -117,4 +117,4 @@ SELECT
   CAST(NULL AS TEXT) AS evidence
 FROM silver.owned_partitions
 WHERE
-  from_position IS NULL
+  from_position IS NULL OR partition_key IS NULL OR member_id IS NULL

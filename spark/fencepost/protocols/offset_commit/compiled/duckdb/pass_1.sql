@@ -103,18 +103,64 @@ WITH quantified_1_rows AS (
         "c.transactional" OR NOT "c.rebalancing"
       )
     ) AS "given.1",
+    "c.unfenced" OR (
+      "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
+    ) AS "given.2",
     CASE (
-        "c.rule" = 'strict'
+        "c.rule" = 'assignment_epoch'
       )
       WHEN TRUE
-      THEN "c.unfenced" OR (
-        "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
+      THEN (
+        "c.unfenced"
+        OR (
+          "c.memberKnown"
+          AND (
+            "c.clientEpoch" = "c.memberEpoch"
+            OR (
+              "c.clientEpoch" < "c.memberEpoch"
+              AND "c.assignmentEpoch" >= 0
+              AND "c.assignmentEpoch" <= "c.clientEpoch"
+            )
+          )
+        )
       )
+      AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
       WHEN FALSE
       THEN CASE (
-          "c.rule" = 'assignment_epoch'
+          "c.rule" = 'none_accepted'
         )
         WHEN TRUE
+        THEN FALSE
+        WHEN FALSE
+        THEN CAST(NULL AS BOOLEAN)
+        ELSE CASE WHEN FALSE = CAST(NULL AS BOOLEAN) THEN FALSE END
+      END
+      ELSE CASE
+        WHEN (
+          (
+            "c.unfenced"
+            OR (
+              "c.memberKnown"
+              AND (
+                "c.clientEpoch" = "c.memberEpoch"
+                OR (
+                  "c.clientEpoch" < "c.memberEpoch"
+                  AND "c.assignmentEpoch" >= 0
+                  AND "c.assignmentEpoch" <= "c.clientEpoch"
+                )
+              )
+            )
+          )
+          AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
+        ) = CASE (
+            "c.rule" = 'none_accepted'
+          )
+          WHEN TRUE
+          THEN FALSE
+          WHEN FALSE
+          THEN CAST(NULL AS BOOLEAN)
+          ELSE CASE WHEN FALSE = CAST(NULL AS BOOLEAN) THEN FALSE END
+        END
         THEN (
           "c.unfenced"
           OR (
@@ -130,110 +176,22 @@ WITH quantified_1_rows AS (
           )
         )
         AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
-        WHEN FALSE
-        THEN CAST(NULL AS BOOLEAN)
-        ELSE CASE
-          WHEN (
-            (
-              "c.unfenced"
-              OR (
-                "c.memberKnown"
-                AND (
-                  "c.clientEpoch" = "c.memberEpoch"
-                  OR (
-                    "c.clientEpoch" < "c.memberEpoch"
-                    AND "c.assignmentEpoch" >= 0
-                    AND "c.assignmentEpoch" <= "c.clientEpoch"
-                  )
-                )
-              )
-            )
-            AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
-          ) = CAST(NULL AS BOOLEAN)
-          THEN (
-            "c.unfenced"
-            OR (
-              "c.memberKnown"
-              AND (
-                "c.clientEpoch" = "c.memberEpoch"
-                OR (
-                  "c.clientEpoch" < "c.memberEpoch"
-                  AND "c.assignmentEpoch" >= 0
-                  AND "c.assignmentEpoch" <= "c.clientEpoch"
-                )
-              )
-            )
-          )
-          AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
-        END
       END
-      ELSE CASE
-        WHEN (
-          "c.unfenced" OR (
-            "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
-          )
-        ) = CASE (
-            "c.rule" = 'assignment_epoch'
-          )
-          WHEN TRUE
-          THEN (
-            "c.unfenced"
-            OR (
-              "c.memberKnown"
-              AND (
-                "c.clientEpoch" = "c.memberEpoch"
-                OR (
-                  "c.clientEpoch" < "c.memberEpoch"
-                  AND "c.assignmentEpoch" >= 0
-                  AND "c.assignmentEpoch" <= "c.clientEpoch"
-                )
-              )
-            )
-          )
-          AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
-          WHEN FALSE
-          THEN CAST(NULL AS BOOLEAN)
-          ELSE CASE
-            WHEN (
-              (
-                "c.unfenced"
-                OR (
-                  "c.memberKnown"
-                  AND (
-                    "c.clientEpoch" = "c.memberEpoch"
-                    OR (
-                      "c.clientEpoch" < "c.memberEpoch"
-                      AND "c.assignmentEpoch" >= 0
-                      AND "c.assignmentEpoch" <= "c.clientEpoch"
-                    )
-                  )
-                )
-              )
-              AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
-            ) = CAST(NULL AS BOOLEAN)
-            THEN (
-              "c.unfenced"
-              OR (
-                "c.memberKnown"
-                AND (
-                  "c.clientEpoch" = "c.memberEpoch"
-                  OR (
-                    "c.clientEpoch" < "c.memberEpoch"
-                    AND "c.assignmentEpoch" >= 0
-                    AND "c.assignmentEpoch" <= "c.clientEpoch"
-                  )
-                )
-              )
-            )
-            AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
-          END
-        END
-        THEN "c.unfenced" OR (
-          "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
-        )
-      END
-    END AS "given.2"
+    END AS "given.3"
   FROM frame
+), given_2 AS (
+  SELECT
+    *,
+    CASE (
+        "c.rule" = 'strict'
+      )
+      WHEN TRUE
+      THEN "given.2"
+      WHEN FALSE
+      THEN "given.3"
+      ELSE CASE WHEN "given.2" = "given.3" THEN "given.2" END
+    END AS "given.4"
+  FROM given_1
 ), judged AS (
   SELECT
     *,
@@ -271,10 +229,10 @@ WITH quantified_1_rows AS (
       WHEN TRUE
       THEN "given.1"
       WHEN FALSE
-      THEN "given.2"
-      ELSE CASE WHEN "given.1" = "given.2" THEN "given.1" END
+      THEN "given.4"
+      ELSE CASE WHEN "given.1" = "given.4" THEN "given.1" END
     END AS c1_5
-  FROM given_1
+  FROM given_2
 ), agreed AS (
   SELECT
     cluster,

@@ -203,19 +203,65 @@ WITH quantified_1_rows AS (
       AND (
         "c.transactional" OR NOT "c.rebalancing"
       )
-    ) AS "given.6",
+    ) AS "given.7",
+    "c.unfenced" OR (
+      "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
+    ) AS "given.8",
     CASE (
-        "c.rule" = 'strict'
+        "c.rule" = 'assignment_epoch'
       )
       WHEN TRUE
-      THEN "c.unfenced" OR (
-        "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
+      THEN (
+        "c.unfenced"
+        OR (
+          "c.memberKnown"
+          AND (
+            "c.clientEpoch" = "c.memberEpoch"
+            OR (
+              "c.clientEpoch" < "c.memberEpoch"
+              AND "c.assignmentEpoch" >= 0
+              AND "c.assignmentEpoch" <= "c.clientEpoch"
+            )
+          )
+        )
       )
+      AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
       WHEN FALSE
       THEN CASE (
-          "c.rule" = 'assignment_epoch'
+          "c.rule" = 'none_accepted'
         )
         WHEN TRUE
+        THEN FALSE
+        WHEN FALSE
+        THEN CAST(NULL AS BOOLEAN)
+        ELSE CASE WHEN FALSE = CAST(NULL AS BOOLEAN) THEN FALSE END
+      END
+      ELSE CASE
+        WHEN (
+          (
+            "c.unfenced"
+            OR (
+              "c.memberKnown"
+              AND (
+                "c.clientEpoch" = "c.memberEpoch"
+                OR (
+                  "c.clientEpoch" < "c.memberEpoch"
+                  AND "c.assignmentEpoch" >= 0
+                  AND "c.assignmentEpoch" <= "c.clientEpoch"
+                )
+              )
+            )
+          )
+          AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
+        ) = CASE (
+            "c.rule" = 'none_accepted'
+          )
+          WHEN TRUE
+          THEN FALSE
+          WHEN FALSE
+          THEN CAST(NULL AS BOOLEAN)
+          ELSE CASE WHEN FALSE = CAST(NULL AS BOOLEAN) THEN FALSE END
+        END
         THEN (
           "c.unfenced"
           OR (
@@ -231,109 +277,8 @@ WITH quantified_1_rows AS (
           )
         )
         AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
-        WHEN FALSE
-        THEN CAST(NULL AS BOOLEAN)
-        ELSE CASE
-          WHEN (
-            (
-              "c.unfenced"
-              OR (
-                "c.memberKnown"
-                AND (
-                  "c.clientEpoch" = "c.memberEpoch"
-                  OR (
-                    "c.clientEpoch" < "c.memberEpoch"
-                    AND "c.assignmentEpoch" >= 0
-                    AND "c.assignmentEpoch" <= "c.clientEpoch"
-                  )
-                )
-              )
-            )
-            AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
-          ) = CAST(NULL AS BOOLEAN)
-          THEN (
-            "c.unfenced"
-            OR (
-              "c.memberKnown"
-              AND (
-                "c.clientEpoch" = "c.memberEpoch"
-                OR (
-                  "c.clientEpoch" < "c.memberEpoch"
-                  AND "c.assignmentEpoch" >= 0
-                  AND "c.assignmentEpoch" <= "c.clientEpoch"
-                )
-              )
-            )
-          )
-          AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
-        END
       END
-      ELSE CASE
-        WHEN (
-          "c.unfenced" OR (
-            "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
-          )
-        ) = CASE (
-            "c.rule" = 'assignment_epoch'
-          )
-          WHEN TRUE
-          THEN (
-            "c.unfenced"
-            OR (
-              "c.memberKnown"
-              AND (
-                "c.clientEpoch" = "c.memberEpoch"
-                OR (
-                  "c.clientEpoch" < "c.memberEpoch"
-                  AND "c.assignmentEpoch" >= 0
-                  AND "c.assignmentEpoch" <= "c.clientEpoch"
-                )
-              )
-            )
-          )
-          AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
-          WHEN FALSE
-          THEN CAST(NULL AS BOOLEAN)
-          ELSE CASE
-            WHEN (
-              (
-                "c.unfenced"
-                OR (
-                  "c.memberKnown"
-                  AND (
-                    "c.clientEpoch" = "c.memberEpoch"
-                    OR (
-                      "c.clientEpoch" < "c.memberEpoch"
-                      AND "c.assignmentEpoch" >= 0
-                      AND "c.assignmentEpoch" <= "c.clientEpoch"
-                    )
-                  )
-                )
-              )
-              AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
-            ) = CAST(NULL AS BOOLEAN)
-            THEN (
-              "c.unfenced"
-              OR (
-                "c.memberKnown"
-                AND (
-                  "c.clientEpoch" = "c.memberEpoch"
-                  OR (
-                    "c.clientEpoch" < "c.memberEpoch"
-                    AND "c.assignmentEpoch" >= 0
-                    AND "c.assignmentEpoch" <= "c.clientEpoch"
-                  )
-                )
-              )
-            )
-            AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
-          END
-        END
-        THEN "c.unfenced" OR (
-          "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
-        )
-      END
-    END AS "given.7"
+    END AS "given.9"
   FROM frame
 ), given_2 AS (
   SELECT
@@ -346,7 +291,16 @@ WITH quantified_1_rows AS (
       WHEN FALSE
       THEN "given.2"
       ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = "given.2" THEN 'UNKNOWN_MEMBER_ID' END
-    END AS "given.3"
+    END AS "given.3",
+    CASE (
+        "c.rule" = 'strict'
+      )
+      WHEN TRUE
+      THEN "given.8"
+      WHEN FALSE
+      THEN "given.9"
+      ELSE CASE WHEN "given.8" = "given.9" THEN "given.8" END
+    END AS "given.10"
   FROM given_1
 ), given_3 AS (
   SELECT
@@ -374,6 +328,19 @@ WITH quantified_1_rows AS (
       ELSE CASE WHEN "given.1" = "given.4" THEN "given.1" END
     END AS "given.5"
   FROM given_3
+), given_5 AS (
+  SELECT
+    *,
+    CASE (
+        "c.rule" = 'none_accepted'
+      )
+      WHEN TRUE
+      THEN 'GROUP_ID_NOT_FOUND'
+      WHEN FALSE
+      THEN "given.5"
+      ELSE CASE WHEN 'GROUP_ID_NOT_FOUND' = "given.5" THEN 'GROUP_ID_NOT_FOUND' END
+    END AS "given.6"
+  FROM given_4
 ), judged AS (
   SELECT
     *,
@@ -382,10 +349,10 @@ WITH quantified_1_rows AS (
             "c.rule" = 'generation'
           )
           WHEN TRUE
-          THEN "given.6"
-          WHEN FALSE
           THEN "given.7"
-          ELSE CASE WHEN "given.6" = "given.7" THEN "given.6" END
+          WHEN FALSE
+          THEN "given.10"
+          ELSE CASE WHEN "given.7" = "given.10" THEN "given.7" END
         END
         AND NOT (
           NOT "c.unfenced"
@@ -398,13 +365,16 @@ WITH quantified_1_rows AS (
       WHEN TRUE
       THEN 'NONE'
       WHEN FALSE
-      THEN "given.5"
-      ELSE CASE WHEN 'NONE' = "given.5" THEN 'NONE' END
+      THEN "given.6"
+      ELSE CASE WHEN 'NONE' = "given.6" THEN 'NONE' END
     END AS c1_1,
     "c.rule" = 'generation'
     OR (
-      "c.rule" = 'strict' OR (
-        "c.rule" = 'assignment_epoch' OR FALSE
+      "c.rule" = 'strict'
+      OR (
+        "c.rule" = 'assignment_epoch' OR (
+          "c.rule" = 'none_accepted' OR FALSE
+        )
       )
     ) AS evaluates_1,
     CASE (
@@ -425,8 +395,8 @@ WITH quantified_1_rows AS (
       WHEN TRUE
       THEN 'NONE'
       WHEN FALSE
-      THEN "given.5"
-      ELSE CASE WHEN 'NONE' = "given.5" THEN 'NONE' END
+      THEN "given.6"
+      ELSE CASE WHEN 'NONE' = "given.6" THEN 'NONE' END
     END AS c1_2,
     CASE (
         "c.ownedAtClientEpoch" AND "c.reassignedSince"
@@ -456,7 +426,7 @@ WITH quantified_1_rows AS (
         THEN 'zombie'
       END
     END AS c1_3
-  FROM given_4
+  FROM given_5
 ), agreed AS (
   SELECT
     cluster,

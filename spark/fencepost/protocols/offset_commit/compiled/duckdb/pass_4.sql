@@ -116,18 +116,64 @@ WITH quantified_1_rows AS (
         "c.transactional" OR NOT "c.rebalancing"
       )
     ) AS "given.1",
+    "c.unfenced" OR (
+      "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
+    ) AS "given.2",
     CASE (
-        "c.rule" = 'strict'
+        "c.rule" = 'assignment_epoch'
       )
       WHEN TRUE
-      THEN "c.unfenced" OR (
-        "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
+      THEN (
+        "c.unfenced"
+        OR (
+          "c.memberKnown"
+          AND (
+            "c.clientEpoch" = "c.memberEpoch"
+            OR (
+              "c.clientEpoch" < "c.memberEpoch"
+              AND "c.assignmentEpoch" >= 0
+              AND "c.assignmentEpoch" <= "c.clientEpoch"
+            )
+          )
+        )
       )
+      AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
       WHEN FALSE
       THEN CASE (
-          "c.rule" = 'assignment_epoch'
+          "c.rule" = 'none_accepted'
         )
         WHEN TRUE
+        THEN FALSE
+        WHEN FALSE
+        THEN CAST(NULL AS BOOLEAN)
+        ELSE CASE WHEN FALSE = CAST(NULL AS BOOLEAN) THEN FALSE END
+      END
+      ELSE CASE
+        WHEN (
+          (
+            "c.unfenced"
+            OR (
+              "c.memberKnown"
+              AND (
+                "c.clientEpoch" = "c.memberEpoch"
+                OR (
+                  "c.clientEpoch" < "c.memberEpoch"
+                  AND "c.assignmentEpoch" >= 0
+                  AND "c.assignmentEpoch" <= "c.clientEpoch"
+                )
+              )
+            )
+          )
+          AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
+        ) = CASE (
+            "c.rule" = 'none_accepted'
+          )
+          WHEN TRUE
+          THEN FALSE
+          WHEN FALSE
+          THEN CAST(NULL AS BOOLEAN)
+          ELSE CASE WHEN FALSE = CAST(NULL AS BOOLEAN) THEN FALSE END
+        END
         THEN (
           "c.unfenced"
           OR (
@@ -143,109 +189,8 @@ WITH quantified_1_rows AS (
           )
         )
         AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
-        WHEN FALSE
-        THEN CAST(NULL AS BOOLEAN)
-        ELSE CASE
-          WHEN (
-            (
-              "c.unfenced"
-              OR (
-                "c.memberKnown"
-                AND (
-                  "c.clientEpoch" = "c.memberEpoch"
-                  OR (
-                    "c.clientEpoch" < "c.memberEpoch"
-                    AND "c.assignmentEpoch" >= 0
-                    AND "c.assignmentEpoch" <= "c.clientEpoch"
-                  )
-                )
-              )
-            )
-            AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
-          ) = CAST(NULL AS BOOLEAN)
-          THEN (
-            "c.unfenced"
-            OR (
-              "c.memberKnown"
-              AND (
-                "c.clientEpoch" = "c.memberEpoch"
-                OR (
-                  "c.clientEpoch" < "c.memberEpoch"
-                  AND "c.assignmentEpoch" >= 0
-                  AND "c.assignmentEpoch" <= "c.clientEpoch"
-                )
-              )
-            )
-          )
-          AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
-        END
       END
-      ELSE CASE
-        WHEN (
-          "c.unfenced" OR (
-            "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
-          )
-        ) = CASE (
-            "c.rule" = 'assignment_epoch'
-          )
-          WHEN TRUE
-          THEN (
-            "c.unfenced"
-            OR (
-              "c.memberKnown"
-              AND (
-                "c.clientEpoch" = "c.memberEpoch"
-                OR (
-                  "c.clientEpoch" < "c.memberEpoch"
-                  AND "c.assignmentEpoch" >= 0
-                  AND "c.assignmentEpoch" <= "c.clientEpoch"
-                )
-              )
-            )
-          )
-          AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
-          WHEN FALSE
-          THEN CAST(NULL AS BOOLEAN)
-          ELSE CASE
-            WHEN (
-              (
-                "c.unfenced"
-                OR (
-                  "c.memberKnown"
-                  AND (
-                    "c.clientEpoch" = "c.memberEpoch"
-                    OR (
-                      "c.clientEpoch" < "c.memberEpoch"
-                      AND "c.assignmentEpoch" >= 0
-                      AND "c.assignmentEpoch" <= "c.clientEpoch"
-                    )
-                  )
-                )
-              )
-              AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
-            ) = CAST(NULL AS BOOLEAN)
-            THEN (
-              "c.unfenced"
-              OR (
-                "c.memberKnown"
-                AND (
-                  "c.clientEpoch" = "c.memberEpoch"
-                  OR (
-                    "c.clientEpoch" < "c.memberEpoch"
-                    AND "c.assignmentEpoch" >= 0
-                    AND "c.assignmentEpoch" <= "c.clientEpoch"
-                  )
-                )
-              )
-            )
-            AND "\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))"
-          END
-        END
-        THEN "c.unfenced" OR (
-          "c.memberKnown" AND "c.clientEpoch" = "c.memberEpoch"
-        )
-      END
-    END AS "given.2",
+    END AS "given.3",
     CASE (
         "c.apiVersion" >= CASE "c.transactional" WHEN TRUE THEN 6 WHEN FALSE THEN 9 ELSE CASE WHEN 6 = 9 THEN 6 END END
       )
@@ -254,7 +199,7 @@ WITH quantified_1_rows AS (
       WHEN FALSE
       THEN 'ILLEGAL_GENERATION'
       ELSE CASE WHEN 'GROUP_ID_NOT_FOUND' = 'ILLEGAL_GENERATION' THEN 'GROUP_ID_NOT_FOUND' END
-    END AS "given.3",
+    END AS "given.5",
     CASE (
         NOT "c.unfenced"
         AND NOT "c.rule" = 'generation'
@@ -340,20 +285,29 @@ WITH quantified_1_rows AS (
         END
         THEN 'UNSUPPORTED_VERSION'
       END
-    END AS "given.4"
+    END AS "given.6"
   FROM frame
 ), given_2 AS (
   SELECT
     *,
+    CASE (
+        "c.rule" = 'strict'
+      )
+      WHEN TRUE
+      THEN "given.2"
+      WHEN FALSE
+      THEN "given.3"
+      ELSE CASE WHEN "given.2" = "given.3" THEN "given.2" END
+    END AS "given.4",
     CASE (
         NOT "c.memberKnown"
       )
       WHEN TRUE
       THEN 'UNKNOWN_MEMBER_ID'
       WHEN FALSE
-      THEN "given.4"
-      ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = "given.4" THEN 'UNKNOWN_MEMBER_ID' END
-    END AS "given.5"
+      THEN "given.6"
+      ELSE CASE WHEN 'UNKNOWN_MEMBER_ID' = "given.6" THEN 'UNKNOWN_MEMBER_ID' END
+    END AS "given.7"
   FROM given_1
 ), given_3 AS (
   SELECT
@@ -364,9 +318,9 @@ WITH quantified_1_rows AS (
       WHEN TRUE
       THEN 'FENCED_INSTANCE_ID'
       WHEN FALSE
-      THEN "given.5"
-      ELSE CASE WHEN 'FENCED_INSTANCE_ID' = "given.5" THEN 'FENCED_INSTANCE_ID' END
-    END AS "given.6"
+      THEN "given.7"
+      ELSE CASE WHEN 'FENCED_INSTANCE_ID' = "given.7" THEN 'FENCED_INSTANCE_ID' END
+    END AS "given.8"
   FROM given_2
 ), given_4 AS (
   SELECT
@@ -375,12 +329,25 @@ WITH quantified_1_rows AS (
         NOT "c.groupKnown"
       )
       WHEN TRUE
-      THEN "given.3"
+      THEN "given.5"
       WHEN FALSE
-      THEN "given.6"
-      ELSE CASE WHEN "given.3" = "given.6" THEN "given.3" END
-    END AS "given.7"
+      THEN "given.8"
+      ELSE CASE WHEN "given.5" = "given.8" THEN "given.5" END
+    END AS "given.9"
   FROM given_3
+), given_5 AS (
+  SELECT
+    *,
+    CASE (
+        "c.rule" = 'none_accepted'
+      )
+      WHEN TRUE
+      THEN 'GROUP_ID_NOT_FOUND'
+      WHEN FALSE
+      THEN "given.9"
+      ELSE CASE WHEN 'GROUP_ID_NOT_FOUND' = "given.9" THEN 'GROUP_ID_NOT_FOUND' END
+    END AS "given.10"
+  FROM given_4
 ), judged AS (
   SELECT
     *,
@@ -395,8 +362,8 @@ WITH quantified_1_rows AS (
       WHEN TRUE
       THEN "given.1"
       WHEN FALSE
-      THEN "given.2"
-      ELSE CASE WHEN "given.1" = "given.2" THEN "given.1" END
+      THEN "given.4"
+      ELSE CASE WHEN "given.1" = "given.4" THEN "given.1" END
     END AS c1_3,
     "c.fenced" OR (
       "c.error" = 'UNSUPPORTED_VERSION' AND NOT "c.transactional"
@@ -408,8 +375,8 @@ WITH quantified_1_rows AS (
           WHEN TRUE
           THEN "given.1"
           WHEN FALSE
-          THEN "given.2"
-          ELSE CASE WHEN "given.1" = "given.2" THEN "given.1" END
+          THEN "given.4"
+          ELSE CASE WHEN "given.1" = "given.4" THEN "given.1" END
         END
         AND NOT (
           NOT "c.unfenced"
@@ -422,8 +389,8 @@ WITH quantified_1_rows AS (
       WHEN TRUE
       THEN 'NONE'
       WHEN FALSE
-      THEN "given.7"
-      ELSE CASE WHEN 'NONE' = "given.7" THEN 'NONE' END
+      THEN "given.10"
+      ELSE CASE WHEN 'NONE' = "given.10" THEN 'NONE' END
     END AS c1_4,
     NOT (
       "c.fenced" OR (
@@ -433,8 +400,11 @@ WITH quantified_1_rows AS (
     OR (
       "c.rule" = 'generation'
       OR (
-        "c.rule" = 'strict' OR (
-          "c.rule" = 'assignment_epoch' OR FALSE
+        "c.rule" = 'strict'
+        OR (
+          "c.rule" = 'assignment_epoch' OR (
+            "c.rule" = 'none_accepted' OR FALSE
+          )
         )
       )
     ) AS evaluates_4,
@@ -560,7 +530,7 @@ WITH quantified_1_rows AS (
     )
     AND "c.clientEpoch" > 0 AS antecedent_10,
     "c.revocationEpoch" < "c.clientEpoch" AS c1_10
-  FROM given_4
+  FROM given_5
 ), weighed AS (
   SELECT
     cluster,
