@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -16,7 +17,6 @@ from fencepost.replay.requests import NONE
 
 BROKERS_OWN = "AddPartitionsManager-client-"
 """The beginning of a broker's client id when it asks a coordinator about a producer's transaction."""
-
 
 _APART_MS = 600_000
 """No two clocks of a cluster are taken to be further apart."""
@@ -129,19 +129,23 @@ def _told_apart(
     A request that a leader refused by itself has none. So where several refused requests may be the one that
     a broker asked about, and it asked less often, nothing tells which of them it was.
     """
-    asked_for: dict[str, list[RequestRow]] = {}
+    candidates: dict[str, dict[str, RequestRow]] = {}
+    asked: dict[str, RequestRow] = {}
     for each in refused:
-        for request_id in {asked.request_id for asked in during[each.request_id]}:
-            asked_for.setdefault(request_id, []).append(each)
-    times = {asked.request_id: asked for found in during.values() for asked in found}
-    for request_id, each_for in asked_for.items():
+        for question in during[each.request_id]:
+            asked[question.request_id] = question
+            candidates.setdefault(question.request_id, {})[each.request_id] = each
+    asked_for: dict[str, set[str]] = {}
+    for request_id, found in candidates.items():
         # by the times as they are; a line may be late, but then it is the only one
-        asked_for[request_id] = [each for each in each_for if _lasts(each, times[request_id])] or each_for
+        lasting = {name for name, each in found.items() if _lasts(each, asked[request_id])}
+        asked_for[request_id] = lasting or set(found)
     told = {}
     for each in refused:
-        own = [asked for asked in during[each.request_id] if each in asked_for[asked.request_id]]
-        others = {other.request_id for asked in own for other in asked_for[asked.request_id]}
-        told[each.request_id] = own if len({asked.request_id for asked in own}) >= len(others) else []
+        own = [other for other in during[each.request_id] if each.request_id in asked_for[other.request_id]]
+        questions = {question.request_id for question in own}
+        others = set().union(*(asked_for[request_id] for request_id in questions))
+        told[each.request_id] = own if len(questions) >= len(others) else []
     return told
 
 
@@ -220,6 +224,9 @@ class _BrokersRequests:
     def __init__(self, requests: Iterable[RequestRow], tolerance_ms: int) -> None:
         self.requests = sorted(requests, key=lambda each: (each.requested_ms, each.request_id))
         self._requested = [each.requested_ms for each in self.requests]
+        presented = [(each.producer_id, each.producer_epoch) for each in self.requests]
+        # how often, up to each of them, one presented something else than the one before
+        self._changes = [0, *accumulate(one != other for one, other in pairwise(presented))]
         self._tolerance_ms = tolerance_ms
 
     def during(self, producers_request: RequestRow) -> list[RequestRow]:
@@ -231,13 +238,14 @@ class _BrokersRequests:
             return []
         broker_id, since_ms = producers_request.broker_id, producers_request.requested_ms - self._tolerance_ms
         latest = producers_request.responded_ms + self._tolerance_ms
-        own = [each for each in self._between(since_ms, latest) if _asker(each) == str(broker_id)]
+        first, last = self._places(since_ms, latest)
+        own = [each for each in self.requests[first:last] if _asker(each) == str(broker_id)]
         found = [each for each in own if each.responded_ms <= latest]
         if all(each.broker_id == broker_id for each in found):
             return found
-        near = self._between(since_ms - _APART_MS, latest + _APART_MS)
-        presented = {(each.producer_id, each.producer_epoch) for each in near}
-        return found if len(presented) == 1 else [each for each in found if each.broker_id == broker_id]
+        first, last = self._places(since_ms - _APART_MS, latest + _APART_MS)
+        is_one = self._changes[first] == self._changes[last - 1]
+        return found if is_one else [each for each in found if each.broker_id == broker_id]
 
-    def _between(self, from_ms: int, to_ms: int) -> list[RequestRow]:
-        return self.requests[bisect_left(self._requested, from_ms) : bisect_right(self._requested, to_ms)]
+    def _places(self, from_ms: int, to_ms: int) -> tuple[int, int]:
+        return bisect_left(self._requested, from_ms), bisect_right(self._requested, to_ms)
