@@ -252,8 +252,8 @@ class Incarnations:
 
 
 def unclean_elections(row: Row) -> str:
-    """How many elections were unclean, and of how many of them it is not known what they lost; or that nothing
-    was lost, as where the only replica in sync came back.
+    """How many elections were unclean, and of how many of them it is not known what they lost; or that
+    nothing was lost, as where the only replica in sync came back.
     """
     elections = counted(row["elections"], "election was", "elections were")
     if row["unknown"] and row["elections"] == 1:
