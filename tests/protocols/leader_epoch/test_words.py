@@ -83,6 +83,22 @@ def test_a_broker_that_is_restarted_is_one_broker(brokers: list[int], words: str
     assert reports.shutdowns([{"broker_id": broker} for broker in brokers]) == words
 
 
+@pytest.mark.parametrize(
+    ("elections", "unknown", "losing", "words"),
+    [
+        (1, 1, 0, "1 election was unclean, and it is not known what it lost."),
+        (3, 1, 0, "3 elections were unclean, of 1 it is not known what it lost."),
+        (3, 0, 1, "3 elections were unclean."),
+        (3, 0, 0, "3 elections were unclean: nothing was lost."),
+    ],
+)
+def test_an_unclean_election_says_whether_anything_was_lost(
+    elections: int, unknown: int, losing: int, words: str
+) -> None:
+    row = {"elections": elections, "unknown": unknown, "losing": losing}
+    assert reports.unclean_elections(row) == words
+
+
 def test_the_report_begins_with_what_is_lost(reader: Reader) -> None:
     lines = reports.Incarnations(reader)("prod")
     assert "\n".join(lines) == (Path(__file__).parent / "report.txt").read_text(encoding="utf-8").rstrip("\n")

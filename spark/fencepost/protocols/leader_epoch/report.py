@@ -65,7 +65,8 @@ WHERE l.records_lost > 0 AND coalesce(r.topic_id, l.topic_id) = l.topic_id
 GROUP BY l.cluster, l.topic, l.partition, l.leader_epoch, r.record_type ORDER BY r.record_type
 """
 _UNCLEAN = f"""
-SELECT cluster, count(*) AS elections, count_if(records_lost IS NULL) AS unknown FROM {LEADERS}
+SELECT cluster, count(*) AS elections, count_if(records_lost IS NULL) AS unknown,
+  count_if(records_lost > 0) AS losing FROM {LEADERS}
 WHERE how = 'unclean' GROUP BY cluster
 """
 _PAST = f"""
@@ -199,8 +200,7 @@ class Incarnations:
                     break_on_hyphens=False,
                 )
         if unclean is not None:
-            elections = counted(unclean["elections"], "election was", "elections were")
-            yield f"{elections} unclean{_hidden(unclean)}."
+            yield unclean_elections(unclean)
         if cluster in self._past:
             past = self._past[cluster]
             yield (
@@ -251,15 +251,17 @@ class Incarnations:
             )
 
 
-def _hidden(unclean: Row) -> str:
-    """Of how many unclean elections it is not known what they lost."""
-    if not unclean["unknown"]:
-        return ""
-    if unclean["elections"] == 1:
-        return ", and it is not known what it lost"
-    return (
-        f", of {unclean['unknown']:,} it is not known what {'it' if unclean['unknown'] == 1 else 'they'} lost"
-    )
+def unclean_elections(row: Row) -> str:
+    """How many elections were unclean, and of how many of them it is not known what they lost; or that
+    nothing was lost, as where the only replica in sync came back.
+    """
+    elections = counted(row["elections"], "election was", "elections were")
+    if row["unknown"] and row["elections"] == 1:
+        return f"{elections} unclean, and it is not known what it lost."
+    if row["unknown"]:
+        they = "it" if row["unknown"] == 1 else "they"
+        return f"{elections} unclean, of {row['unknown']:,} it is not known what {they} lost."
+    return f"{elections} unclean{'' if row['losing'] else ': nothing was lost'}."
 
 
 def _reread(row: Row) -> str:
