@@ -37,6 +37,23 @@ def topic_named_by(partition_key: str) -> str | None:
     return partition_key[len(NAMED) :].rpartition(":")[0] if partition_key.startswith(NAMED) else None
 
 
+def by_name_and_id(some: Iterable[str], others: Iterable[str]) -> set[str]:
+    """The keys of which each list may have the same partition, one by its topic's name and the other by its
+    id: while the name of the id is not known, nothing tells.
+    """
+    forms, others_forms = ({_form(key) for key in keys} for keys in (some, others))
+    found = {key for key in some if _other_form(key) in others_forms}
+    return found | {key for key in others if _other_form(key) in forms}
+
+
+def _form(key: str) -> tuple[bool, str]:
+    return key.startswith(NAMED), key.rpartition(":")[2]
+
+
+def _other_form(key: str) -> tuple[bool, str]:
+    return not key.startswith(NAMED), key.rpartition(":")[2]
+
+
 def digest_of(*values: object) -> str:
     """An id for something that these values name: sha256 of their texts joined by ``|``; None is left out."""
     if None in values:

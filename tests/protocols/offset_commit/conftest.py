@@ -70,7 +70,9 @@ _ERRORS = {
     "MEMBER_ID_REQUIRED": 79, "FENCED_INSTANCE_ID": 82,
     "STALE_MEMBER_EPOCH": 113,
 }  # fmt: skip
-_TOPIC_IDS = {"orders": "O" * 22, "audit": "U" * 22}
+_LISTED = {"orders": "O" * 22, "audit": "U" * 22}
+"""The topics that the metadata log has."""
+_TOPIC_IDS = {**_LISTED, "unlisted": "V" * 22}
 
 
 @pytest.fixture(scope="session")
@@ -257,7 +259,7 @@ def _metadata(case: Case) -> ClusterMetadata:
         for broker in case.get("brokers", [1]):
             fields = {"broker_id": broker, "features": features}
             records.append(MetadataRecord(0, 0, REGISTER_BROKER, fields))
-    for name, topic_id in {**_TOPIC_IDS, OFFSETS_TOPIC: "C" * 22}.items():
+    for name, topic_id in {**_LISTED, OFFSETS_TOPIC: "C" * 22}.items():
         records.append(MetadataRecord(0, 0, TOPIC, {"name": name, "topic_id": topic_id}))
     records.append(MetadataRecord(0, 0, PARTITION, {"topic_id": "C" * 22, "partition_id": 0}))
     for at, (name, ms) in enumerate(case.get("created_again", {}).items(), 1):

@@ -128,7 +128,7 @@ class Commits:
         complete = keyed = True
         for _, state in states:
             complete = complete and (state.known or bool(_unfenced(commit.request, state)))
-            keyed = keyed and state.owned_key is not None
+            keyed = keyed and state.owned_key is not None and not (state.is_renamed and _is_partial(state))
         ruled = None not in rules
         partial = any(_is_partial(state) or _unfenced(commit.request, state) is None for _, state in states)
         if complete and keyed and ruled and not partial:

@@ -244,6 +244,7 @@ class Group(Lives[Histories]):
         changes = member.replay(step)
         out.owned_partitions(self, member_id, span.owned_rows[member_id].take(member))
         ownership = span.ownership
+        ownership.is_renamed = ownership.is_renamed or changes.renamed
         for key in changes.got:
             ownership.begin(key, member_id, self.no)
         for key in changes.lost:

@@ -14,6 +14,7 @@ from fencepost.replay.group_coordinator.records import (
     Owned,
 )
 from fencepost.replay.histories import History, Point
+from fencepost.replay.keys import NAMED, by_name_and_id
 
 # org.apache.kafka.coordinator.group: modern.MemberState and streams.MemberState
 _STATES = {0: "STABLE", 1: "UNREVOKED_PARTITIONS", 2: "UNRELEASED_PARTITIONS"}
@@ -149,6 +150,10 @@ class Changes(NamedTuple):
     """The lost ones, and those that were pending revocation and are assigned again: with KAFKA-19449 the
     member gets them back in one step.
     """
+    renamed: bool = False
+    """Whether some were known by their topic's name before, and may be known by its id now, or the other way
+    round, as when a group is converted and no metadata log tells ids.
+    """
 
 
 class Member:
@@ -210,11 +215,8 @@ class Member:
         self.is_away = step.member_epoch < 0
         self._rows += 1
         self._based = self._based or step.based
-        after_unread = previous is not None and previous.owned is None
-        if step.owned is None:
-            changes = self._lose_sight()
-        else:
-            changes = self._change_owned(step, step.owned, after_unread=after_unread)
+        unread = step.owned is None
+        changes = self._lose_sight() if unread else self._change_owned(step, previous)
         whole_past = (step.known and not self._based) or self._born or self.lives_before > 0
         self._start_known = whole_past and not self.ever_unread
         self._raise_epochs(previous, step, changes)
@@ -228,8 +230,8 @@ class Member:
         self._begun = self._left_behind = None
         return Changes([], lost, [])
 
-    def _change_owned(self, step: Step, listed: Sequence[Owned], *, after_unread: bool) -> Changes:
-        before, now = self.owned, {owned.partition_key: owned for owned in listed}
+    def _change_owned(self, step: Step, previous: Step | None) -> Changes:
+        before, now = self.owned, {owned.partition_key: owned for owned in step.owned or ()}
         lost = [key for key in before if key not in now]
         again = [
             key
@@ -237,13 +239,21 @@ class Member:
             if owned.pending_revocation and key in now and not now[key].pending_revocation
         ]
         got = [key for key in now if key not in before]
-        first = self._rows == 1 or after_unread
+        first = previous is None or previous.owned is None
+        converted = previous is not None and (previous.record_type == CLASSIC_METADATA) != (
+            step.record_type == CLASSIC_METADATA
+        )
+        same = by_name_and_id(lost, got) if lost and got else set()
         for key in lost:
             del self.tenures[key]
         for key in (*got, *again):
-            self.tenures[key] = Tenure(step.no, step.at.position, step.member_epoch, first)
+            self.tenures[key] = Tenure(step.no, step.at.position, step.member_epoch, first or key in same)
         self.owned = now
-        return Changes(got, lost, lost + again)
+        if same:
+            self.ever_unread = True
+            self._begun = self._left_behind = None
+        given_up = [key for key in lost if key not in same] + again
+        return Changes(got, lost, given_up, bool(same) or (converted and any(map(_is_named, lost + got))))
 
     def _raise_epochs(self, previous: Step | None, step: Step, changes: Changes) -> None:
         rises = previous is not None and step.member_epoch > previous.member_epoch
@@ -266,3 +276,7 @@ class Member:
         at_first = 0 if self._start_known else None
         self.first_epoch = self._begun if self._begun is not None else at_first
         self.revocation_epoch = self._left_behind if self._left_behind is not None else self.first_epoch
+
+
+def _is_named(partition_key: str) -> bool:
+    return partition_key.startswith(NAMED)

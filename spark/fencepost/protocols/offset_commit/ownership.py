@@ -26,6 +26,8 @@ class Ownership:
         self._generations: dict[int, list[int]] = {}
         # topic and partition -> the key that this name had when a classic generation last assigned it
         self._named: dict[tuple[str, int], str] = {}
+        self.is_renamed = False
+        """Whether a partition may have been owned under another key before, by its topic's name or id."""
 
     def note_name(self, topic: str, partition: int, key: str) -> None:
         """Note the key of a partition that a classic group assigns by its topic's name."""

@@ -26,6 +26,7 @@ class State:
     own epochs and partitions, an ownership that they show. That something does not exist is only said if no
     record is missing. ``owned_key`` is the key by which the commit's partition is owned: its own, or in a
     streams group that of the task that reads it. ``was_member``: the group had the member, and removed it.
+    ``is_renamed``: the partition may have been owned under another key before.
     """
 
     life: int
@@ -56,6 +57,7 @@ class State:
     classic_member: bool | None = None
     instance_fenced: bool | None = None
     variant: int = 0
+    is_renamed: bool = False
 
 
 def state_met(group: Group, commit: Commit, stretch: int) -> State:
@@ -248,10 +250,12 @@ def _set_ownership(
 ) -> None:
     """Set who owned the partition at the client's epoch, who has owned it since, and who owns it now."""
     key, request = state.owned_key, commit.request
-    known = state.known and key is not None
+    known = past_known = state.known and key is not None
     own_last, reassigned = None, False
     if span is not None and key is not None:
         ownership = span.ownership
+        state.is_renamed = ownership.is_renamed
+        past_known = known and not state.is_renamed
         own_last = ownership.last_at_epoch(key, request.member_id, request.client_epoch)
         others = ownership.others_now(key, request.member_id)
         for other in others:
@@ -264,11 +268,11 @@ def _set_ownership(
     if own_last is not None:
         state.owned_at_client_epoch = True
         state.uninterrupted = _uninterrupted(state, member, own_last)
-        state.reassigned_since = True if reassigned else False if known else None
+        state.reassigned_since = True if reassigned else False if past_known else None
     # without a member id nobody owns anything, and compaction left nothing that shows who owned a partition
     # at an older epoch
     elif not request.member_id or (
-        known and (group.base_epoch is None or request.client_epoch > group.base_epoch)
+        past_known and (group.base_epoch is None or request.client_epoch > group.base_epoch)
     ):
         state.owned_at_client_epoch = state.uninterrupted = state.reassigned_since = False
     if state.owner_member_id is not None:
