@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from typing import NamedTuple
 
 from fencepost.capture.files import modified, opened, size
@@ -12,7 +12,7 @@ from fencepost.capture.text import matching
 from fencepost.doctor.checks import Check, Mark
 from fencepost.doctor.evidence import heading
 from fencepost.doctor.log_kinds import REQUESTS, is_in_unknown_layout, kinds_of_file, newest
-from fencepost.formats.clock import LogClock
+from fencepost.formats.clock import LogClock, zone_of
 from fencepost.formats.request_layouts import moment, placed
 from fencepost.formats.request_log import api_name, follower
 from fencepost.settings import Broker, Settings
@@ -20,6 +20,7 @@ from fencepost.words import counted
 
 _TAIL_BYTES = 1 << 20
 _QUARTER, _INEXACT = timedelta(minutes=15), timedelta(seconds=30)
+_WEST, _EAST = timedelta(hours=-12), timedelta(hours=14)
 _SILENT = timedelta(hours=1)
 _SHOWN = 6
 _ANOTHERS = (
@@ -92,7 +93,11 @@ def _clock(of: str, broker: Broker, newest: datetime, written: datetime) -> Iter
             f"timezone: in {broker.timezone} the newest line is {hours:.2f} hours {side} the file was written"
         )
         mark = Mark.WRONG if ahead > _INEXACT else Mark.NOTE
+        local = newest.astimezone(zone_of(broker.timezone)).utcoffset() or timedelta(0)
+        offset = local + quarters * _QUARTER
         remedy = "correct timezone: it must be that of the log's local times"
+        if abs(ahead - quarters * _QUARTER) < _INEXACT and _WEST <= offset <= _EAST:
+            remedy += f", which seem to be of {timezone(offset)}"
         yield Check(of, mark, says, remedy if mark is Mark.WRONG else f"unless the file is a copy, {remedy}")
 
 
