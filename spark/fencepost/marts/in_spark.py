@@ -122,3 +122,4 @@ def _as_first_session(spark: SparkSession) -> Iterator[None]:
         yield
     finally:
         SparkSession._instantiatedSession = before
+        spark.sparkContext._jsc.clearCallSite()
