@@ -132,7 +132,12 @@ def _of_two_shards(lines: list[bytes]) -> list[bytes]:
     return [line for pair in zip(lines[half:], lines[:half], strict=False) for line in pair]
 
 
-@pytest.mark.parametrize("order", [_newest_first, _of_two_shards])
+def _of_two_files(lines: list[bytes]) -> list[bytes]:
+    half = len(lines) // 2
+    return lines[half:] + lines[:half]
+
+
+@pytest.mark.parametrize("order", [_newest_first, _of_two_shards, _of_two_files])
 def test_lines_in_another_order_are_not_read(
     site: Site, captures: Path, order: Callable[[list[bytes]], list[bytes]]
 ) -> None:
@@ -144,6 +149,35 @@ def test_lines_in_another_order_are_not_read(
     assert (fault["reason"], fault["position"]) == ("bad_line", 0)
     assert "not in the order in which they were written" in fault["detail"]
     assert [site.rows(each) for each in (tables.REQUESTS, tables.REQUEST_IDS, tables.TOPIC_LISTS)] == [[]] * 3
+
+
+def test_of_files_put_together_the_first_is_read(
+    site: Site, captures: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fencepost.capture.text.CHUNK", 1 << 10)
+    lines = (captures / "healthy-4.3.1" / "broker-1" / "kafka-request.log").read_bytes().splitlines(True)
+    half = len(lines) // 2
+    first, second = b"".join(lines[half:]), b"".join(lines[:half])
+    (site.folder / "log").write_bytes(first + second)
+    site.capture(Broker(1, request_logs=site.glob("log")))
+    faults = sorted((row["position"], row["length"]) for row in site.rows(tables.QUARANTINE))
+    begins = faults[0][0]
+    assert 0 < begins < len(first) + 2_000
+    assert sum(length for _, length in faults) == len(first + second) - begins
+    positions = [row["position"] for row in site.rows(tables.REQUESTS)]
+    assert positions
+    assert max(positions) < begins
+
+
+def test_a_clock_that_is_set_back_leaves_lines_in_their_order(site: Site, captures: Path) -> None:
+    lines = (captures / "healthy-4.3.1" / "broker-1" / "kafka-request.log").read_bytes().splitlines(True)
+    half, stamp = len(lines) // 2, len(b"[2026-11-20 22:02:40,024]")
+    start = lines[0][:stamp]
+    (site.folder / "log").write_bytes(
+        b"".join([*lines[:half], *(start + each[stamp:] for each in lines[half:])])
+    )
+    site.capture(Broker(1, request_logs=site.glob("log")))
+    assert site.rows(tables.QUARANTINE) == []
 
 
 def test_lines_of_several_brokers_are_not_read(site: Site, captures: Path) -> None:
@@ -178,7 +212,8 @@ def test_a_log_that_zstd_has_packed_is_the_log(site: Site, captures: Path, frame
     """Whether a log was read before it was packed or after: its rows are the same, and count once."""
     text = (captures / "healthy-4.3.1" / "broker-1" / "kafka-request.log").read_bytes()
     lines = text.splitlines(keepends=True)
-    parts = [b"".join(lines[at::frames]) for at in range(frames)]
+    size = -(-len(lines) // frames)
+    parts = [b"".join(lines[at : at + size]) for at in range(0, len(lines), size)]
     log, packed = site.folder / "kafka-request.log", site.folder / "kafka-request.log.1.zst"
     log.write_bytes(b"".join(parts))
     broker = Broker(1, request_logs=site.glob("kafka-request.log*"))

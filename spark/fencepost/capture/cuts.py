@@ -25,7 +25,8 @@ _SAMPLE = 64 << 10
 def cut(source: Source) -> list[Source]:
     """The source in parts that can be read in any order. Only request logs are cut, whose lines do not depend
     on each other, and only where no clock is set back for winter: there the time of a line depends on the
-    lines before it. Raises OSError.
+    lines before it. Nor is a log whose parts go back in time: that tells what else is wrong with it, if it is
+    read in its order. Raises OSError.
     """
     if source.kind != REQUEST_LOG or source.end - source.start < 2 * PART:
         return [source]
@@ -33,6 +34,9 @@ def cut(source: Source) -> list[Source]:
         if is_compressed(file):
             return [source]
         places = [source.start, *_places(file, source), source.end]
+        times = [_newest(file, place, source.timezone) for place in places[:-1]]
+    if any(one is not None and other is not None and other < one for one, other in pairwise(times)):
+        return [source]
     return [replace(source, start=start, end=end) for start, end in pairwise(places)]
 
 
@@ -47,11 +51,16 @@ def _places(file: BinaryIO, source: Source) -> Iterator[int]:
 
 def _is_plain(file: BinaryIO, place: int, timezone: str) -> bool:
     """Whether the lines here have times that mean one moment each."""
-    file.seek(place)
-    lines = file.read(_SAMPLE)
-    newest = parse_lines(lines, {}, place, timezone, ids=RequestIds()).last_ms
+    newest = _newest(file, place, timezone)
     if newest is None:
         return False
     zone, at = zone_of(timezone), datetime.fromtimestamp(newest / 1000, UTC)
     days = (at + timedelta(days=each) for each in (-1, 1))
     return len({day.astimezone(zone).utcoffset() for day in days}) == 1
+
+
+def _newest(file: BinaryIO, place: int, timezone: str) -> int | None:
+    """The newest time (ms UTC) of some lines from here on."""
+    file.seek(place)
+    lines = file.read(_SAMPLE)
+    return parse_lines(lines, {}, place, timezone, ids=RequestIds()).last_ms

@@ -22,6 +22,7 @@ from fencepost.formats import faults as formats
 from fencepost.formats.envelopes import end_of_lines, written_by
 from fencepost.formats.lines import Parsed
 from fencepost.formats.log_entries import begins_entry, first_line
+from fencepost.formats.written_order import WrittenOrder
 from fencepost.tables import Table
 
 CHUNK = 8 << 20
@@ -71,6 +72,11 @@ Unfinished = Callable[[Piece, Parsed], bool]
 _NOT_IN_ORDER = (
     "its lines are not in the order in which they were written, and nothing of them is read: export them "
     "again, the oldest first and in the order of the file (logcli: --forward)"
+)
+_PUT_TOGETHER = (
+    "from here on its lines are not in the order in which they were written, and nothing of them is read: "
+    "those of one connection go back in time and in the numbers of its requests, as in a file of several "
+    "files, the newest first; name the files themselves, or put them together again, the oldest first"
 )
 _OF_SEVERAL = (
     "it has lines of several programs ({}), and which are this broker's is not known: nothing of them is "
@@ -172,13 +178,13 @@ def text_rows(
         if source.file_begins not in (None, begins):
             raise FileNotFoundError(source.file)
         log = begins if stays else None
-        whose = _owners(source, head)
+        whose, written = _owners(source, head), WrittenOrder()
         last_ms = newest_before(file, source, lambda: modified(source.file), compressed=compressed)
         for piece in _pieces(file, source, last_entry):
             parsed = parse(source, piece, last_ms)
             last_ms = parsed.last_ms
             owners = whose | _owners(source, piece.data) if whose else whose
-            if wrong := _what_is_wrong(parsed, owners):
+            if wrong := _what_is_wrong(parsed, owners, written):
                 fault = formats.Fault(piece.position, len(piece.data), "bad_line", wrong)
                 parsed = replace(parsed, rows=parsed.rows.slice(0, 0), faults=(fault,), skipped=0)
             # what it has noted of these lines is taken, and dropped
@@ -211,12 +217,15 @@ def _owners(source: Source, lines: bytes) -> set[bytes]:
     return written_by(lines[: lines.rfind(b"\n") + 1]) if source.broker_id is not None else set()
 
 
-def _what_is_wrong(parsed: Parsed, owners: Set[bytes]) -> str | None:
+def _what_is_wrong(parsed: Parsed, owners: Set[bytes], written: WrittenOrder) -> str | None:
     """Why nothing of these lines is read; None if they are in the order of one program."""
     if len(owners) > 1:
         some = sorted(each.decode("utf-8", "replace") for each in owners)[:_SHOWN]
         return _OF_SEVERAL.format(", ".join(some))
-    return None if parsed.is_in_order else _NOT_IN_ORDER
+    if not parsed.is_in_order:
+        return _NOT_IN_ORDER
+    is_numbered = "correlation_id" in parsed.rows.schema.names
+    return _PUT_TOGETHER if is_numbered and written.is_lost(parsed.rows) else None
 
 
 def _with_begins(rows: pa.RecordBatch, begins: str | None) -> pa.RecordBatch:
