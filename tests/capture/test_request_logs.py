@@ -137,7 +137,14 @@ def _of_two_files(lines: list[bytes]) -> list[bytes]:
     return lines[half:] + lines[:half]
 
 
-@pytest.mark.parametrize("order", [_newest_first, _of_two_shards, _of_two_files])
+def _sorted_within_a_millisecond(lines: list[bytes]) -> list[bytes]:
+    stamp = len(b"[2026-11-20 22:02:40,024]")
+    return sorted((lines[0][:stamp] + each[stamp:] for each in lines), reverse=True)
+
+
+@pytest.mark.parametrize(
+    "order", [_newest_first, _of_two_shards, _of_two_files, _sorted_within_a_millisecond]
+)
 def test_lines_in_another_order_are_not_read(
     site: Site, captures: Path, order: Callable[[list[bytes]], list[bytes]]
 ) -> None:

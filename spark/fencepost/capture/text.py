@@ -75,7 +75,7 @@ _NOT_IN_ORDER = (
 )
 _PUT_TOGETHER = (
     "from here on its lines are not in the order in which they were written, and nothing of them is read: "
-    "those of one connection go back in time and in the numbers of its requests, as in a file of several "
+    "the numbers of the requests of one connection go back, as in a file that was sorted, or of several "
     "files, the newest first; name the files themselves, or put them together again, the oldest first"
 )
 _OF_SEVERAL = (
