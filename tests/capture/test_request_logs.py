@@ -16,8 +16,9 @@ import pytest
 import zstandard
 
 from fencepost import lake, tables
-from fencepost.capture import progress
+from fencepost.capture import cuts, progress
 from fencepost.capture.digests import head_digest
+from fencepost.capture.plan import REQUEST_LOG, Source
 from fencepost.capture.request_logs import find_request_logs
 from fencepost.settings import Broker, Client, Cluster
 
@@ -174,6 +175,22 @@ def test_of_files_put_together_the_first_is_read(
     positions = [row["position"] for row in site.rows(tables.REQUESTS)]
     assert positions
     assert max(positions) < begins
+
+
+def test_a_log_whose_parts_go_back_in_time_is_not_cut(
+    captures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cuts, "CHUNK", 1 << 10)
+    monkeypatch.setattr(cuts, "PART", 2 << 10)
+    lines = (captures / "healthy-4.3.1" / "broker-1" / "kafka-request.log").read_bytes().splitlines(True)
+    parts = []
+    for order in (list, _of_two_files):
+        file = tmp_path / order.__name__
+        file.write_bytes(b"".join(order(lines)))
+        source = Source("c", 1, REQUEST_LOG, str(file), end=file.stat().st_size, timezone="UTC")
+        parts.append(len(cuts.cut(source)))
+    assert parts[0] > 1
+    assert parts[1] == 1
 
 
 def test_a_clock_that_is_set_back_leaves_lines_in_their_order(site: Site, captures: Path) -> None:

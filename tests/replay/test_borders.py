@@ -228,7 +228,7 @@ def test_the_chapters_that_lack_evidence_are_not_judged(deleted: Deleted) -> Non
 def test_what_comes_when_its_time_was_deleted_is_counted_once(deleted: Deleted) -> None:
     """Another log of the broker has lines that nobody has read, and the notes of a segment are lost."""
     site, since = deleted.site, deleted.expired.since_ms[NAME]
-    logs = [site.logs / "broker-1" / f"kafka-request.log.{number}.gz" for number in (4, 3, 2, 1)]
+    logs = [site.logs / "broker-1" / f"kafka-request.log.{number}.gz" for number in (1, 2, 3, 4)]
     late = logs[0].with_name("kafka-request.log.5")
     text = b"".join(gzip.decompress(each.read_bytes()) for each in logs)
     late.write_bytes(text.replace(b'"connection":"', b'"connection":"late-'))

@@ -25,35 +25,37 @@ _SAMPLE = 64 << 10
 def cut(source: Source) -> list[Source]:
     """The source in parts that can be read in any order. Only request logs are cut, whose lines do not depend
     on each other, and only where no clock is set back for winter: there the time of a line depends on the
-    lines before it. Nor is a log whose parts go back in time: that tells what else is wrong with it, if it is
-    read in its order. Raises OSError.
+    lines before it. A log whose parts go back in time is not cut either: whoever reads it from its begin on
+    can tell whether its lines are in another order than they were written. Raises OSError.
     """
     if source.kind != REQUEST_LOG or source.end - source.start < 2 * PART:
         return [source]
     with opened(source.file) as file:
         if is_compressed(file):
             return [source]
-        places = [source.start, *_places(file, source), source.end]
-        times = [_newest(file, place, source.timezone) for place in places[:-1]]
-    if any(one is not None and other is not None and other < one for one, other in pairwise(times)):
+        begins = _newest(file, source.start, source.timezone)
+        found = [*_places(file, source)]
+    times = [newest for newest in (begins, *(newest for _, newest in found)) if newest is not None]
+    if any(other < one for one, other in pairwise(times)):
         return [source]
+    places = [source.start, *(place for place, _ in found), source.end]
     return [replace(source, start=start, end=end) for start, end in pairwise(places)]
 
 
-def _places(file: BinaryIO, source: Source) -> Iterator[int]:
+def _places(file: BinaryIO, source: Source) -> Iterator[tuple[int, int]]:
+    """Where the source can be cut, and the newest time (ms UTC) of some lines from there on."""
     first = -(-(source.start + PART) // PART) * PART
     for end in range(first, source.end - PART + 1, PART):
         file.seek(end - CHUNK)
         place = end - CHUNK + end_of_lines(file.read(CHUNK))
-        if source.start < place and place > end - CHUNK and _is_plain(file, place, source.timezone):
-            yield place
+        if source.start < place and place > end - CHUNK:
+            newest = _newest(file, place, source.timezone)
+            if newest is not None and _is_plain(newest, source.timezone):
+                yield place, newest
 
 
-def _is_plain(file: BinaryIO, place: int, timezone: str) -> bool:
-    """Whether the lines here have times that mean one moment each."""
-    newest = _newest(file, place, timezone)
-    if newest is None:
-        return False
+def _is_plain(newest: int, timezone: str) -> bool:
+    """Whether local times about this one (ms UTC) mean one moment each."""
     zone, at = zone_of(timezone), datetime.fromtimestamp(newest / 1000, UTC)
     days = (at + timedelta(days=each) for each in (-1, 1))
     return len({day.astimezone(zone).utcoffset() for day in days}) == 1

@@ -8,7 +8,8 @@ import pyarrow.compute as pc
 
 _LEAP_MS = 1000
 _METADATA = 3
-_FEW = 10
+_MANY = 10
+"""Lines were sorted if more than one pair in so many is swapped."""
 
 
 class WrittenOrder:
@@ -34,7 +35,7 @@ class WrittenOrder:
         known = rows.filter(pc.and_(pc.is_valid(rows["connection"]), pc.is_valid(rows["correlation_id"])))
         if known.num_rows:
             self._note(known)
-        sorted_anew = self._swapped * _FEW > self._at_once
+        sorted_anew = self._swapped * _MANY > self._at_once
         self._is_lost = self._is_lost or sorted_anew or self._put_together > self._set_back
         return self._is_lost
 
@@ -46,7 +47,7 @@ class WrittenOrder:
         client, ms, number = (
             np.asarray(each) for each in (clients.indices, rows["logged_at_ms"], rows["correlation_id"])
         )
-        asks = np.asarray(pc.fill_null(pc.equal(rows["api_key"], _METADATA), False).to_numpy(False))
+        asks = np.asarray(pc.fill_null(rows["api_key"], -1)) == _METADATA
         order = np.argsort(client, kind="stable")
         one, other = order[:-1], order[1:]
         same = client[one] == client[other]

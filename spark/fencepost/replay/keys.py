@@ -42,16 +42,13 @@ def by_name_and_id(some: Iterable[str], others: Iterable[str]) -> set[str]:
     id: while the name of the id is not known, nothing tells.
     """
     forms, others_forms = ({_form(key) for key in keys} for keys in (some, others))
-    found = {key for key in some if _other_form(key) in others_forms}
-    return found | {key for key in others if _other_form(key) in forms}
+    found = {key for key in some if _form(key, other=True) in others_forms}
+    return found | {key for key in others if _form(key, other=True) in forms}
 
 
-def _form(key: str) -> tuple[bool, str]:
-    return key.startswith(NAMED), key.rpartition(":")[2]
-
-
-def _other_form(key: str) -> tuple[bool, str]:
-    return not key.startswith(NAMED), key.rpartition(":")[2]
+def _form(key: str, *, other: bool = False) -> tuple[bool, str]:
+    """Whether a key has the topic's name, or in its ``other`` form, and the number of the partition."""
+    return key.startswith(NAMED) != other, key.rpartition(":")[2]
 
 
 def digest_of(*values: object) -> str:

@@ -14,7 +14,7 @@ from fencepost.replay.group_coordinator.records import (
     Owned,
 )
 from fencepost.replay.histories import History, Point
-from fencepost.replay.keys import NAMED, by_name_and_id
+from fencepost.replay.keys import by_name_and_id, topic_named_by
 
 # org.apache.kafka.coordinator.group: modern.MemberState and streams.MemberState
 _STATES = {0: "STABLE", 1: "UNREVOKED_PARTITIONS", 2: "UNRELEASED_PARTITIONS"}
@@ -253,7 +253,9 @@ class Member:
             self.ever_unread = True
             self._begun = self._left_behind = None
         given_up = [key for key in lost if key not in same] + again
-        return Changes(got, lost, given_up, bool(same) or (converted and any(map(_is_named, lost + got))))
+        return Changes(
+            got, lost, given_up, bool(same) or (converted and any(map(topic_named_by, lost + got)))
+        )
 
     def _raise_epochs(self, previous: Step | None, step: Step, changes: Changes) -> None:
         rises = previous is not None and step.member_epoch > previous.member_epoch
@@ -276,7 +278,3 @@ class Member:
         at_first = 0 if self._start_known else None
         self.first_epoch = self._begun if self._begun is not None else at_first
         self.revocation_epoch = self._left_behind if self._left_behind is not None else self.first_epoch
-
-
-def _is_named(partition_key: str) -> bool:
-    return partition_key.startswith(NAMED)

@@ -173,7 +173,7 @@ COMMIT_STATES = Table(
         "error": "string",  # the broker's answer: Kafka's name of the error
         "api_version": "int",
         "transactional": "boolean",
-        "protocol": "string",  # of the group: classic, consumer, streams; null when it has or had no members
+        "protocol": "string",  # of the group: classic, consumer, streams, share; null if it has no members
         # generation (classic groups), strict, assignment_epoch or none_accepted (share groups): what this
         # broker's version implements
         "rule": "string",
