@@ -278,8 +278,25 @@ OF_OLD_BROKER = {"replicaId": 2, **LISTED}
     ],
 )
 def test_a_line_is_kept_for_what_it_says_itself(api: str, request_: Any, response: Any, kept: bool) -> None:
-    parsed = parse_lines(line(api, request=request_, response=response) + b"\n")
-    assert (parsed.rows.num_rows, parsed.skipped) == ((1, 0) if kept else (0, 1))
+    # a collector may write blanks between the parts of the JSON
+    for separators in ((",", ":"), (", ", ": ")):
+        ids = RequestIds()
+        raw = line(api, request=request_, response=response, separators=separators)
+        parsed = parse_lines(raw + b"\n", ids=ids)
+        assert (parsed.rows.num_rows, parsed.skipped) == ((1, 0) if kept else (0, 1))
+        noted = [] if request_ in (OF_BROKER, OF_OLD_BROKER) else ["7"]
+        assert [row["correlation_ids"] for row in ids.take()] == noted
+
+
+def test_partitions_of_a_fetch_by_a_broker_before_3_0_have_todays_names() -> None:
+    # as Kafka 2.8.2 writes it; a topic is called like the keys
+    refused = {"partition": 0, "errorCode": 74, "highWatermark": -1, "preferredReadReplica": -1}
+    answer = {"responses": [{"topic": '"partitionResponses":', "partitionResponses": [refused]}]}
+    (row,) = parse_lines(line("FETCH", request=LISTED, response=answer) + b"\n").rows.to_pylist()
+    refused["partitionIndex"] = refused.pop("partition")
+    assert json.loads(row["response"]) == {
+        "responses": [{"topic": '"partitionResponses":', "partitions": [refused]}]
+    }
 
 
 def test_a_last_line_without_newline_waits() -> None:

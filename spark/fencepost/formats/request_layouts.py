@@ -20,6 +20,7 @@ _TAIL = re.compile(rb" *(?:\([\w.$:-]+\))? *(?:\[[^\]\"{}]*\])? *")
 _FRACTION = re.compile(r"[,.]\d{3}|\d\d:\d\d:\d\d:\d{3}|\d{13}")
 _NOT_ALL = re.compile(rb'"MESSAGE" *: *null')
 _PRETTY = re.compile(rb'\s*"\w+": *"')
+_SPACED = re.compile(rb'\s|\{\s|\{"\w*"(?:\s|:\s)')
 _IN_SEVERAL_LINES = "one document of JSON is in several lines"
 _REMEDY = (
     "have the broker's logging write [%d] %p %m (%c)%n, and its collector a line of it in each line "
@@ -28,8 +29,8 @@ _REMEDY = (
 
 
 class LocatedRequest(NamedTuple):
-    """A request in a line: its JSON begins at ``start`` in ``text``; ``time`` is the line's time
-    as written.
+    """A request in a line: its JSON begins at ``start`` in ``text``, without blanks between its parts;
+    ``time`` is the line's time as written.
     """
 
     text: bytes
@@ -56,7 +57,18 @@ def placed(line: bytes) -> LocatedRequest | None:
     if time is None:
         what = "what stands before the request is in no known layout"
         raise ValueError(f"{_IN_SEVERAL_LINES if _PRETTY.match(line) else what}; {_REMEDY}")
-    return LocatedRequest(line, at + len(MARK), time)
+    return _located(line, at + len(MARK), time)
+
+
+def _located(text: bytes, start: int, time: object) -> LocatedRequest:
+    """The request as brokers write it, without blanks between the parts of its JSON: who has read it and
+    wrote it again may have put some there. Raises ValueError.
+    """
+    if _SPACED.match(text, start) and is_whole(text, start):
+        end = end_of_request(text, start)
+        written = json.dumps(json.loads(text[start:end]), ensure_ascii=False, separators=(",", ":"))
+        text = text[:start] + written.encode() + text[end:]
+    return LocatedRequest(text, start, time)
 
 
 def _may_be_a_rest(line: bytes) -> bool:
@@ -113,4 +125,4 @@ def _of_json(line: bytes) -> LocatedRequest:
     text = (entry.get("message") or "").encode("utf-8")
     if not text.startswith(MARK):
         raise ValueError(f"its JSON has the request in no known member; {_REMEDY}")
-    return LocatedRequest(text, len(MARK), entry["time"])
+    return _located(text, len(MARK), entry["time"])

@@ -61,14 +61,15 @@ _HEAD = re.compile(
     rb'"requestHeader":\{"requestApiKey":\d+,"requestApiVersion":\d+,"correlationId":(-?\d{1,10}),'
     rb'"clientId":("[^"\\]*"|null),"requestApiKeyName":"(\w+)"'
 )
+_BEGIN = re.compile(MARK + rb'\{"isForwarded":\S')
 _FORWARDED = b'{"isForwarded":true,'
 _END = b"}" + _LOGGER
 # Quotes inside a JSON string are escaped, so no client id can pass for this key.
-_API = re.compile(rb'"requestApiKeyName": ?"(\w+)"')
+_API = re.compile(rb'"requestApiKeyName":"(\w+)"')
 # The first fields of a Fetch: versions before 15 have no replicaState. Only Raft's have a clusterId in front
 # of them; with these a controller that knows no leader asks any of the bootstrap servers, itself, too.
 _FOLLOWER = re.compile(
-    rb'"requestApiKeyName": ?"FETCH"\}, ?"request": ?\{(?:"replicaState": ?\{)?"replicaId": ?(\d{1,10})\b'
+    rb'"requestApiKeyName":"FETCH"\},"request":\{(?:"replicaState":\{)?"replicaId":(\d{1,10})\b'
 )
 _REQUEST, _RESPONSE = "request", "response"
 _NEEDED = frozenset({"requestHeader", "totalTimeMs", _REQUEST})
@@ -76,6 +77,12 @@ _NEEDED = frozenset({"requestHeader", "totalTimeMs", _REQUEST})
 _OF_TOPICS = frozenset({"METADATA", "DESCRIBE_TOPIC_PARTITIONS"})
 _REFUSED = re.compile(rb'"errorCode":-?[1-9]')
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+# What brokers before 3.0 call otherwise in the answer to a Fetch (FetchResponse.json).
+_FETCH = "FETCH"
+_RENAMED = {
+    '"partitionResponses":': '"partitions":',
+    '"partition":': '"partitionIndex":',
+}
 _LONGEST_MS = 1e12
 _NO_TOPICS = (None, None, None)
 
@@ -154,7 +161,7 @@ def _take(wanted: Wanted, ids: RequestIds | None, line: bytes, clock: LogClock) 
 def _take_any(wanted: Wanted, ids: RequestIds | None, line: bytes, clock: LogClock) -> Values | None:
     """As ``_take``, for a line in any layout."""
     stamp = _STAMP.match(line)
-    if stamp is not None and line.startswith(MARK, stamp.end()):
+    if stamp is not None and _BEGIN.match(line, stamp.end()):
         text, start, logged_at = line, stamp.end() + len(MARK), partial(clock.read, stamp[1].decode())
     else:
         located = placed(line)
@@ -225,6 +232,10 @@ def _row(line: bytes, logged_at_ms: int, parts: _Parts, answer: TopicsOfAnswer |
     around, request, response = parts
     header, software = around.request_header, around.client_information
     topics = answer.topics if answer else None
+    if header.request_api_key_name == _FETCH and response and '"partitionResponses":' in response:
+        # quotes inside a JSON string are escaped: no name of a topic is like these keys
+        for old, new in _RENAMED.items():
+            response = response.replace(old, new)
     return (
         logged_at_ms,
         around.total_time_ms,

@@ -14,6 +14,8 @@ UNSTABLE = r'"errorCode": ?88\b'
 _UNSTABLE = 88
 
 Json = Mapping[str, Any]
+_Codes = Mapping[tuple[str | None, int | None], int | None]
+"""The error codes of partitions, by topic and partition."""
 
 
 class RequestTarget(NamedTuple):
@@ -80,29 +82,39 @@ def _add_offsets_targets(sent: Json, answer: Json | None, _: int) -> Iterator[Re
 def _add_partitions_targets(sent: Json, answer: Json | None, version: int) -> Iterator[RequestTarget]:
     """AddPartitionsToTxn: of one producer up to version 3, of a broker for several producers from 4 on."""
     response = answer or _NO_ANSWER
-    if sent.get("v3AndBelowTransactionalId") is not None and version <= 3:
-        producer_request = {
-            "transactionalId": sent["v3AndBelowTransactionalId"],
-            "producerId": sent.get("v3AndBelowProducerId"),
-            "producerEpoch": sent.get("v3AndBelowProducerEpoch"),
-            "topics": sent.get("v3AndBelowTopics"),
-        }
-        yield from _producer_targets(
-            producer_request, response.get("resultsByTopicV3AndBelow"), response.get("errorCode")
-        )
+    if version <= 3:
+        yield from _old_add_partitions_targets(sent, response)
         return
     answered: dict[str, Any] = {}
     for each in response.get("resultsByTransaction") or ():
         answered.setdefault(each.get("transactionalId"), each.get("topicResults"))
     for transaction in sent.get("transactions") or ():
-        results = answered.get(transaction.get("transactionalId"))
-        yield from _producer_targets(transaction, results, response.get("errorCode"))
+        codes = _added(answered.get(transaction.get("transactionalId")))
+        yield from _producer_targets(transaction, codes, response.get("errorCode"))
+
+
+def _old_add_partitions_targets(sent: Json, response: Json) -> Iterator[RequestTarget]:
+    """AddPartitionsToTxn of one producer. Brokers before 3.5 call its fields otherwise (KAFKA-14402)."""
+    if "v3AndBelowTransactionalId" in sent:
+        sent = {
+            "transactionalId": sent["v3AndBelowTransactionalId"],
+            "producerId": sent.get("v3AndBelowProducerId"),
+            "producerEpoch": sent.get("v3AndBelowProducerEpoch"),
+            "topics": sent.get("v3AndBelowTopics"),
+        }
+        codes = _added(response.get("resultsByTopicV3AndBelow"))
+    else:
+        codes = _codes(response.get("results"), "results", "partitionIndex", "errorCode")
+    yield from _producer_targets(sent, codes, response.get("errorCode"))
+
+
+def _added(results: Iterable[Json] | None) -> _Codes:
+    return _codes(results, "resultsByPartition", "partitionIndex", "partitionErrorCode")
 
 
 def _producer_targets(
-    producer_request: Json, results: Iterable[Json] | None, request_error: int | None
+    producer_request: Json, codes: _Codes, request_error: int | None
 ) -> Iterator[RequestTarget]:
-    codes = _codes(results, "resultsByPartition", "partitionIndex", "partitionErrorCode")
     for topic, partition in _partitions_named(producer_request.get("topics"), "partitions"):
         code = codes.get((topic, partition))
         yield RequestTarget(
@@ -126,9 +138,7 @@ def _partitions_named(
             yield topic.get("name"), partition
 
 
-def _codes(
-    topics: Iterable[Json] | None, partitions: str, index: str, code: str
-) -> dict[tuple[str | None, int | None], int | None]:
+def _codes(topics: Iterable[Json] | None, partitions: str, index: str, code: str) -> _Codes:
     """The first answer for each partition of each topic."""
     codes: dict[tuple[str | None, int | None], int | None] = {}
     for topic in topics or ():
