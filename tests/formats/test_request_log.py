@@ -214,6 +214,13 @@ def test_a_damaged_line_is_set_aside_and_the_rest_is_read(damaged: bytes) -> Non
     assert parsed.faults[0].detail
 
 
+def test_text_of_a_broker_before_2_8_is_called_so() -> None:
+    text = b"RequestHeader(apiKey=OFFSET_COMMIT, apiVersion=8, clientId=c, correlationId=7) -- {group_id=g}"
+    before_2_8 = b"[2020-05-01 10:00:00,123] DEBUG Completed request:" + text + TAIL
+    (fault,) = parse_lines(before_2_8 + b"\n").faults
+    assert "before 2.8" in fault.detail
+
+
 @pytest.mark.parametrize(
     ("response", "kept"),
     [

@@ -64,6 +64,8 @@ def _located(text: bytes, start: int, time: object) -> LocatedRequest:
     """The request as brokers write it, without blanks between the parts of its JSON: who has read it and
     wrote it again may have put some there. Raises ValueError.
     """
+    if text.startswith(b"RequestHeader(", start):
+        raise ValueError("brokers before 2.8 log requests as text, not as JSON (KIP-673): it is not read")
     if _SPACED.match(text, start) and is_whole(text, start):
         end = end_of_request(text, start)
         written = json.dumps(json.loads(text[start:end]), ensure_ascii=False, separators=(",", ":"))
