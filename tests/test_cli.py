@@ -317,6 +317,7 @@ def test_what_does_not_exist_is_bad_usage(run: Run, tmp_path: Path) -> None:
         (["pseudonym", "clint", "a"], "Did you mean client?"),
         (["completion", "bsh"], "Did you mean bash?"),
         (["explain"], "fencepost explain --help says more."),
+        (["audit", "/var/log/kafka"], "let fencepost init PATH ... write one."),
     ],
 )
 def test_a_misspelt_word_is_answered_with_the_nearest(

@@ -180,6 +180,11 @@ def _megabytes(text: str) -> int:
     return int(text) * 1_000_000
 
 
+_NAMED_IN_CONFIGURATION = (
+    "The logs that it reads are named in the configuration: let fencepost init PATH ... write one."
+)
+
+
 def _parser() -> Parser:
     parser = Parser(
         prog="fencepost",
@@ -190,13 +195,13 @@ def _parser() -> Parser:
     _add_config(parser, None)
     parsers = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    def command(
-        name: str, run: Callable[[Settings, argparse.Namespace], int], words: str
-    ) -> argparse.ArgumentParser:
+    def command(name: str, run: Callable[[Settings, argparse.Namespace], int], words: str) -> Parser:
         added = parsers.add_parser(name, help=words, description=words)
         # what stands before the command stays
         _add_config(added, argparse.SUPPRESS)
         added.set_defaults(run=run, without_settings=False)
+        if run in (commands.doctor, commands.audit, commands.collect):
+            added.takes_no_words = _NAMED_IN_CONFIGURATION
         return added
 
     _add_init(parsers)

@@ -13,14 +13,22 @@ _CHOICE = re.compile(r"invalid choice: '(.*)' \(choose from (.*)\)$", re.DOTALL)
 
 
 class Parser(argparse.ArgumentParser):
-    """Commands that are added to it are parsed by the same class, and name their own options."""
+    """Commands that are added to it are parsed by the same class, and name their own options.
+
+    ``takes_no_words``: what to say to someone who gives such a command a word that is no option.
+    """
+
+    takes_no_words = ""
 
     def parse_known_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:
         """The arguments; none that it does not know is left for others."""
         self._given = list(sys.argv[1:] if args is None else args)
         found, strange = super().parse_known_args(args, namespace)
         if strange:
-            self.error(f"unrecognized arguments: {' '.join(strange)}")
+            given = f"unrecognized arguments: {' '.join(strange)}"
+            if self.takes_no_words and not any(each.startswith("-") for each in strange):
+                super().error(f"{given}. {self.takes_no_words}")
+            self.error(given)
         return found, strange
 
     def error(self, message: str) -> NoReturn:
