@@ -20,6 +20,10 @@ RELAXED_SINCE = {"consumer": Since((4, 3), 30), "streams": Since((4, 2), 28)}
 NAMES_MISSING_GROUPS = Since((4, 0), 22)
 """The first release that always has the new group coordinator, which answers GROUP_ID_NOT_FOUND."""
 
+PRODUCERS_NEED_NO_MEMBER = Since((4, 0), 22)
+"""The first release whose consumer groups take a transactional commit without member and epoch whatever state
+they are in (ConsumerGroup.validateOffsetCommit); the previews of 3.7 to 3.9 take it while they are empty."""
+
 FIRST_EPOCH_IS_ONE = {
     "consumer": Since((4, 3), 30), "share": Since((4, 3), 30), "streams": Since((4, 2), 28),
 }  # fmt: skip

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from fencepost.protocols.offset_commit.brokers import (
     ASSIGNMENT_EPOCH,
     NAMES_MISSING_GROUPS,
+    PRODUCERS_NEED_NO_MEMBER,
     SHARE,
     is_since,
     rule_of,
@@ -85,7 +86,7 @@ class Commits:
             # where nothing is known of the group, nothing tells which kind it was
             rule if state.known or state.alive else None,
             state.rebalancing,
-            _unfenced(request, state),
+            self._unfenced(request, state),
             state.group_known or self._group_missing(request, state),
             state.member_known,
             state.classic_member,
@@ -103,6 +104,19 @@ class Commits:
             position,
             None if position is None else position + 1,
         )
+
+    def _unfenced(self, request: CommitRequest, state: State) -> bool | None:
+        """Whether the commit is accepted because it names no epoch."""
+        if request.client_epoch >= 0 or (state.alive and state.group_type == SHARE):
+            return False
+        if request.is_transactional and request.member_id == "" and request.instance_id is None:
+            looks_at_group = state.alive and state.group_type == "consumer"
+            # any other group takes it in whatever state it is
+            if not looks_at_group or is_since(
+                self._metadata, request.broker_id, request.responded_ms, PRODUCERS_NEED_NO_MEMBER
+            ):
+                return True
+        return state.empty
 
     def _group_missing(self, request: CommitRequest, state: State) -> bool | None:
         """False if the coordinator does not have the group and its release would answer so; else None."""
@@ -127,10 +141,12 @@ class Commits:
             return self._reasons.unplaced(commit, self._matches)
         complete = keyed = True
         for _, state in states:
-            complete = complete and (state.known or bool(_unfenced(commit.request, state)))
+            complete = complete and (state.known or bool(self._unfenced(commit.request, state)))
             keyed = keyed and state.owned_key is not None and not (state.is_renamed and _is_partial(state))
         ruled = None not in rules
-        partial = any(_is_partial(state) or _unfenced(commit.request, state) is None for _, state in states)
+        partial = any(
+            _is_partial(state) or self._unfenced(commit.request, state) is None for _, state in states
+        )
         if complete and keyed and ruled and not partial:
             return ALL_KNOWN
         return self._reasons.missing(commit.request, complete=complete, keyed=keyed, ruled=ruled)
@@ -162,15 +178,6 @@ def _protocol(states: Sequence[tuple[int, State]]) -> str | None:
         return state.group_type if state.alive else None
     types = {state.group_type for _, state in states if state.alive and state.group_type is not None}
     return types.pop() if len(types) == 1 else None
-
-
-def _unfenced(request: CommitRequest, state: State) -> bool | None:
-    if request.client_epoch >= 0 or (state.alive and state.group_type == SHARE):
-        return False
-    # a transactional commit without member and epoch is accepted whatever state the group is in
-    if request.is_transactional and request.member_id == "" and request.instance_id is None:
-        return True
-    return state.empty
 
 
 def _assignment_epoch(state: State, rule: str | None) -> int | None:
