@@ -45,9 +45,12 @@ def unread_sentences(unread: Sequence[Row], settings: Settings) -> list[str]:
 def _sentence(row: Row) -> str:
     owner = "" if row["broker_id"] is None else f"broker {row['broker_id']}, "
     kind, reason = row["kind"].replace("_", " "), row["reason"].replace("_", " ")
-    number = "" if row["entries"] == 1 else f" {row['entries']} times, first"
+    times = "" if row["entries"] == 1 or row["reason"] in _WHOLE else f" {row['entries']:,} times"
     at = row["first_position"]
-    place = "" if at is None or row["reason"] in _WHOLE else f"{number} at byte {at}"
+    if at is None or row["reason"] in _WHOLE:
+        place = times
+    else:
+        place = f"{times}, first at byte {at}" if times else f" at byte {at}"
     file = f" {printable(row['file'])}" if row["file"] else ""
     return f"{owner}{kind}{file}: {reason}{place}: {printable(row['detail'])}"
 
