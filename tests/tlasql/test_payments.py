@@ -54,6 +54,20 @@ def test_a_record_whose_name_is_known_in_part_is_told(
     assert '[order |-> "A-1", amount |-> -5, ok |-> FALSE], [order |-> "A-1", amount |-> 7' in said
 
 
+def test_a_record_of_no_known_order_may_be_of_any(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It may be the one that is asked for; of another shop it is not."""
+    _claim(folder, "\\A p \\in payments : p.ok => \\E q \\in payments : q.order = p.order /\\ q.amount < 0")
+    rows = folder / "data" / "db.payments.csv"
+    text = rows.read_text(encoding="utf-8")
+    here, there = (f"{shop},1,2,2026-01-01 00:00:01,,,1,-5,false\n" for shop in ("berlin", "rome"))
+    for more, says in (("", " 1 violated"), (here, " 0 violated"), (there, " 1 violated")):
+        rows.write_text(text + more, encoding="utf-8")
+        main(["explain", *FILES, "--data", "data", "--only", "alike"])
+        assert says in capsys.readouterr().out
+    assert main(["diff", *FILES, "--data", "data"]) == 2
+    assert "no state: paid, none_twice, alike" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("formula", "says"),
     [

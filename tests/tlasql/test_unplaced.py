@@ -40,7 +40,7 @@ Sinks == \A n \in DOMAIN epoch \cap DOMAIN epoch' : epoch'[n] <= epoch[n]
 Kept == \A n \in DOMAIN owns \cap DOMAIN owns' : owns[n] \subseteq owns'[n]
 ===="""
 LAST = 12
-LOST = ("from_position", "covered", "term", "node", "epoch", "res")
+LOST = ("from_position", "covered", "term", "node", "epoch", "res", "lease")
 Row = dict[str, object]
 
 

@@ -33,12 +33,15 @@ def differences(compiled: CompiledModule, options: argparse.Namespace) -> int:
     judged = [
         each for each in compiled.definitions if each.mark.kind != "decision" and _stateful(compiled, each)
     ]
+    beside = ", ".join(each.mark.id for each in compiled.definitions if each not in judged)
+    if beside:
+        print(f"not compared, since rows of records make up no state: {beside}", file=sys.stderr)
     names = sorted({name for each in judged for name in variables_of(each)})
     mapped = tuple(
         v for v in (compiled.mapping.variables[n] for n in names) if isinstance(v, History | Whole)
     )
     columns = state_columns(compiled, mapped)
-    rows = data.rows(states_sql(compiled, mapped, DUCKDB))
+    rows = data.rows(states_sql(compiled, mapped, DUCKDB)) if mapped else []
     rows = sorted(rows, key=lambda row: (str(_scope(compiled, row)), row["from_position"] or 0))[
         : options.states
     ]

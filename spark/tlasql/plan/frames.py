@@ -100,6 +100,11 @@ class HistoryFrame:
         """What has to be true of each row."""
         return self.predicates.conjuncts
 
+    @property
+    def beside(self) -> bool:
+        """Whether a row is judged beside others of its scope."""
+        return self.stepped or len(self.scans) > 1
+
     def compared(self, table: str) -> list[str]:
         """The columns of a table by which its rows find others: one that lacks such a value finds none."""
         aliases = {each.alias for each in self.scans if each.table == table}
@@ -167,6 +172,17 @@ class StateFrame:
     clause: Clause
     stepped: bool
     evaluates: Expr | None = None
+
+    @property
+    def stored(self) -> bool:
+        """Whether each state is a row of a table; others are gathered from many."""
+        homes = {each.table if isinstance(each, Whole) else None for each in self.variables}
+        return len(homes) == 1 and None not in homes
+
+    @property
+    def beside(self) -> bool:
+        """Whether a row is judged beside others of its scope."""
+        return self.stepped or not self.stored
 
     @property
     def parts(self) -> tuple[Expr, ...]:

@@ -176,9 +176,11 @@ class Judging(ABC, Generic[F]):
         """A step is a row with a next one: where they meet, or across a hole where that is sound."""
         then = tree.col(_NEXT["from_position"])
         adjacent = exp.EQ(this=then, expression=tree.col("to_position"))
+        scope = [tree.is_known(tree.col(each)) for each in self._mapping.scope]
         if not _persistent(part):
-            return tree.all_of([adjacent, *map(tree.is_known, self._keys(part))])
-        return tree.any_of([adjacent, tree.all_of([tree.is_known(then.copy()), tree.col("parted")])])
+            return tree.all_of([adjacent, *scope, *map(tree.is_known, self._keys(part))])
+        parted = tree.all_of([tree.is_known(then.copy()), tree.col("parted")])
+        return tree.all_of([tree.any_of([adjacent, parted]), *scope])
 
     def _verdict(self, part: Part[F]) -> exp.Expr:
         holds = self._meets(part)

@@ -137,5 +137,6 @@ def _query(what: str, group: dict[str, Frame], mapping: Mapping, schemas: Schema
     for table in tables_read((*histories.values(), *states.values())):
         rows = {identity: unplaced(mapping, table, each) for identity, each in stepped.items()}
         # what looks equally far compares the same columns
-        selects.append(fanned(rows, from_unplaced(table, alone(group.values(), table)), dialect))
+        nowhere = alone((*histories.values(), *states.values()), table, mapping)
+        selects.append(fanned(rows, from_unplaced(table, nowhere), dialect))
     return Query(judged.ctes, union(selects))

@@ -42,7 +42,8 @@ def verdict_sql(frames: Sequence[Frame], mapping: Mapping, schemas: Schemas, dia
         selects.append(from_uncovered(mapping, histories, *uncovered(mapping, stepped)))
         tables = tables_read(histories)
         selects += [
-            from_unplaced(each, alone(histories, each), *unplaced(mapping, each, stepped)) for each in tables
+            from_unplaced(each, alone(histories, each, mapping), *unplaced(mapping, each, stepped))
+            for each in tables
         ]
     ctes = tuple(cte for query in queries for cte in query.ctes)
     return printed(Query(ctes, union(selects)), dialect)
@@ -74,7 +75,8 @@ def _unknown(mapping: Mapping, stepped: bool, reason: exp.Expr) -> list[exp.Expr
 def from_uncovered(mapping: Mapping, frames: Iterable[Frame], *columns: exp.Expr) -> exp.Select:
     """``columns`` of the pieces that are not completely known, in scopes that can have rows of the frames."""
     unseen = tree.negation(tree.surely(tree.col(mapping.covered)))
-    pieces = tree.any_of([unseen, tree.is_null(tree.col("from_position"))])
+    placed = ("from_position", *mapping.scope)
+    pieces = tree.any_of([unseen, *(tree.is_null(tree.col(each)) for each in placed)])
     found = exp.select(*columns).from_(tree.table(mapping.coverage)).where(pieces)
     whole = any(isinstance(each, StateFrame) for each in frames)
     tables = tables_read(each for each in frames if isinstance(each, HistoryFrame))
@@ -83,10 +85,12 @@ def from_uncovered(mapping: Mapping, frames: Iterable[Frame], *columns: exp.Expr
     return found.where(tree.any_of(_inside(mapping, each) for each in sorted(tables)))
 
 
-def alone(frames: Iterable[Frame], table: str) -> exp.Expr:
+def alone(frames: Sequence[HistoryFrame | StateFrame], table: str, mapping: Mapping) -> exp.Expr:
     """Whether no query can put a row of ``table`` anywhere, or beside the rows that belong to it."""
     compared = (each.compared(table) for each in frames if isinstance(each, HistoryFrame))
     names = dict.fromkeys(("from_position", *chain.from_iterable(compared)))
+    if any(each.beside for each in frames):
+        names |= dict.fromkeys(mapping.scope)
     return tree.any_of(tree.is_null(tree.col(each)) for each in names)
 
 
@@ -111,7 +115,8 @@ def _inside(mapping: Mapping, table: str) -> exp.Expr:
     parts = []
     for each in mapping.extents[table]:
         equal = exp.EQ(this=tree.col(each.column), expression=tree.string(each.value))
-        parts.append(tree.negation(equal) if each.never else equal)
+        is_inside = tree.negation(equal) if each.never else equal
+        parts.append(tree.any_of([is_inside, tree.is_null(tree.col(each.column))]))
     return tree.all_of(parts)
 
 

@@ -311,7 +311,7 @@ class _Records:
         return [
             (rows, scan),
             (judged, add),
-            (expected, self._expected(aggregate)),
+            *self._expected(aggregate, as_name),
             (as_name, self._folded(aggregate, group, judged, expected)),
         ]
 
@@ -330,7 +330,7 @@ class _Records:
             ]
             columns.append(tree.alias(exp.Min(this=tree.case(own_reasons(self._mapping, read))), "reason"))
         return [
-            (expected, self._expected(aggregate)),
+            *self._expected(aggregate, as_name),
             (as_name, self._by_group(aggregate, group, columns, (self._records.table, rows), expected)),
         ]
 
@@ -354,16 +354,26 @@ class _Records:
             .group_by(*(each.copy() for each in keys))
         )
 
-    def _expected(self, aggregate: Aggregate) -> exp.Select:
-        universe = self._records.universe
-        own = [tree.col(self._mapping.scope[0])]
-        fields = [
-            tree.alias(tree.col(universe.fields[each]), self._records.fields[each])
-            for each in aggregate.equal
-        ]
-        keys = [*own, *(tree.col(universe.fields[each]) for each in aggregate.equal)]
+    def _expected(self, aggregate: Aggregate, as_name: str) -> Ctes:
+        """The number of rows of each group; of none while a row may be of any group (``<as_name>_lost``)."""
+        lost, universe = f"{as_name}_lost", self._records.universe
+        cluster = self._mapping.scope[0]
+        shared = {cluster: cluster} | {
+            universe.fields[each]: self._records.fields[each] for each in aggregate.equal
+        }
+        keys = [tree.col(each, self._universe_name) for each in shared]
+        columns = [tree.alias(key.copy(), name) for key, name in zip(keys, shared.values(), strict=True)]
         count = tree.alias(exp.Count(this=exp.Star()), "expected")
-        return exp.select(*own, *fields, count).from_(tree.table(universe.table)).group_by(*keys)
+        nowhere = exp.select(tree.col(cluster), tree.alias(exp.true(), "lost")).from_(
+            tree.table(universe.table)
+        )
+        nowhere = nowhere.where(tree.any_of(tree.is_null(tree.col(each)) for each in shared)).distinct()
+        of_any = tree.is_null(tree.col(cluster, lost))
+        near = tree.any_of([of_any, exp.EQ(this=keys[0].copy(), expression=tree.col(cluster, lost))])
+        found = exp.select(*columns, count).from_(tree.table(universe.table, self._universe_name))
+        found = found.join(tree.table(lost), on=near, join_type="left")
+        found = found.where(tree.is_null(tree.col("lost", lost))).group_by(*keys)
+        return [(lost, nowhere), (f"{as_name}_expected", found)]
 
     def _folded(self, aggregate: Aggregate, group: list[str], judged: str, expected: str) -> exp.Select:
         predicate = tree.col("predicate", judged)

@@ -27,15 +27,13 @@ def whole_values(
 
     ``names``: variable -> column.
     """
-    tables = {each.table for each in frame.variables if isinstance(each, Whole)}
-    if len(tables) == 1 and all(isinstance(each, Whole) for each in frame.variables):
-        return [(f"states{suffix}", _as_stored(frame, mapping, dialect, names, tables.pop()))]
+    if frame.stored:
+        return [(f"states{suffix}", _as_stored(frame, mapping, dialect, names))]
     return _Gathered(frame, mapping, dialect, names, suffix).ctes()
 
 
-def _as_stored(
-    frame: StateFrame, mapping: Mapping, dialect: Dialect, names: Dict[str, str], table: str
-) -> exp.Select:
+def _as_stored(frame: StateFrame, mapping: Mapping, dialect: Dialect, names: Dict[str, str]) -> exp.Select:
+    (table,) = tables_of(frame.variables[0])
     columns: list[exp.Expr] = [tree.col(each) for each in (*mapping.scope, *INTERVAL)]
     columns += [
         tree.alias(tree.col(v.column), names[v.name]) for v in frame.variables if isinstance(v, Whole)
@@ -138,18 +136,22 @@ class _Gathered:
         return exp.Window(this=exp.Lead(this=tree.col(column)), alias=tree.name("onwards"))
 
     def _unplaced(self) -> exp.Select:
-        """Up to where in a scope rows may be true that do not say from where on."""
+        """Where rows of a scope may be true that do not say whose they are, or from where on they are."""
         scope = [tree.col(each) for each in self._mapping.scope]
+        begin, end = tree.col("from_position"), tree.col("to_position")
         union: exp.Query | None = None
         for table in self._tables()[1:]:
-            select = exp.select(*(each.copy() for each in scope), tree.col("to_position"))
-            select = select.from_(tree.table(table)).where(tree.is_null(tree.col("from_position")))
+            select = exp.select(*(each.copy() for each in (*scope, begin, end))).from_(tree.table(table))
+            select = select.where(tree.any_of(tree.is_null(each.copy()) for each in (begin, *scope)))
             union = select if union is None else exp.union(union, select, distinct=False)
         assert union is not None
-        ends = exp.Count(this=tree.col("to_position"))
-        closed = exp.EQ(this=ends, expression=exp.Count(this=exp.Star()))
-        until = tree.case([(closed, exp.Max(this=tree.col("to_position")))])
-        found = exp.select(*scope, tree.alias(until, "until")).from_(union.subquery("rows_without_begin"))
+
+        def bound(position: exp.Expr, furthest: type[exp.Min | exp.Max], name: str) -> exp.Expr:
+            every = exp.EQ(this=exp.Count(this=position.copy()), expression=exp.Count(this=exp.Star()))
+            return tree.alias(tree.case([(every, furthest(this=position.copy()))]), name)
+
+        ends = [bound(begin, exp.Min, "since"), bound(end, exp.Max, "until")]
+        found = exp.select(*scope, *ends, tree.alias(exp.true(), "lost")).from_(union.subquery("rows_alone"))
         return found.group_by(*(each.copy() for each in scope))
 
     def _covered(self) -> exp.Select:
@@ -158,16 +160,21 @@ class _Gathered:
         on = [*self._within(spans, coverage), tree.surely(tree.col(self._mapping.covered, coverage))]
         found = exp.select(*columns).from_(tree.table(spans))
         found = found.join(tree.table(self._mapping.coverage, coverage), on=tree.all_of(on))
-        begin, until = tree.col("from_position", spans), tree.col("until", unplaced)
-        same: list[exp.Expr] = [
-            exp.EQ(this=tree.col(each, spans), expression=tree.col(each, unplaced))
+        of_any = {
+            each: tree.is_null(tree.col(each, unplaced)) for each in (*self._mapping.scope, "since", "until")
+        }
+        near = [
+            tree.any_of(
+                [of_any[each], exp.EQ(this=tree.col(each, spans), expression=tree.col(each, unplaced))]
+            )
             for each in self._mapping.scope
         ]
-        same.append(
-            exp.Paren(this=tree.any_of([tree.is_null(until), exp.LT(this=begin, expression=until.copy())]))
-        )
-        found = found.join(tree.table(unplaced), on=tree.all_of(same), join_type="left")
-        return found.where(tree.is_null(tree.col(self._mapping.scope[0], unplaced)))
+        begins = exp.LT(this=tree.col("from_position", spans), expression=tree.col("until", unplaced))
+        near.append(tree.any_of([of_any["until"], begins]))
+        ends = exp.LT(this=tree.col("since", unplaced), expression=tree.col("to_position", spans))
+        near.append(tree.any_of([of_any["since"], tree.is_null(tree.col("to_position", spans)), ends]))
+        found = found.join(tree.table(unplaced), on=tree.all_of(near), join_type="left")
+        return found.where(tree.is_null(tree.col("lost", unplaced)))
 
     def _within(self, spans: str, rows: str) -> list[exp.Expr]:
         """The rows of this scope that are true when the stretch begins, hence all through it."""

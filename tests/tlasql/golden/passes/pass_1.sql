@@ -14,15 +14,26 @@ WITH quantified_1_rows AS (
     candidate,
     `s.epoch` > 1 AS predicate
   FROM quantified_1_rows
+), quantified_1_lost AS (
+  SELECT DISTINCT
+    cluster,
+    TRUE AS lost
+  FROM silver.requests
+  WHERE
+    cluster IS NULL OR request_id IS NULL
 ), quantified_1_expected AS (
   SELECT
-    cluster,
-    request_id,
+    requests.cluster,
+    requests.request_id,
     COUNT(*) AS expected
-  FROM silver.requests
+  FROM silver.requests AS requests
+  LEFT JOIN quantified_1_lost
+    ON quantified_1_lost.cluster IS NULL OR requests.cluster = quantified_1_lost.cluster
+  WHERE
+    quantified_1_lost.lost IS NULL
   GROUP BY
-    cluster,
-    request_id
+    requests.cluster,
+    requests.request_id
 ), quantified_1 AS (
   SELECT
     quantified_1_judged.cluster,
@@ -43,15 +54,26 @@ WITH quantified_1_rows AS (
     quantified_1_judged.cluster,
     quantified_1_judged.request_id,
     quantified_1_judged.candidate
+), quantified_2_lost AS (
+  SELECT DISTINCT
+    cluster,
+    TRUE AS lost
+  FROM silver.requests
+  WHERE
+    cluster IS NULL OR request_id IS NULL
 ), quantified_2_expected AS (
   SELECT
-    cluster,
-    request_id,
+    requests.cluster,
+    requests.request_id,
     COUNT(*) AS expected
-  FROM silver.requests
+  FROM silver.requests AS requests
+  LEFT JOIN quantified_2_lost
+    ON quantified_2_lost.cluster IS NULL OR requests.cluster = quantified_2_lost.cluster
+  WHERE
+    quantified_2_lost.lost IS NULL
   GROUP BY
-    cluster,
-    request_id
+    requests.cluster,
+    requests.request_id
 ), quantified_2 AS (
   SELECT
     request_states.cluster,
@@ -75,15 +97,26 @@ WITH quantified_1_rows AS (
     request_states.cluster,
     request_states.request_id,
     request_states.candidate
+), quantified_3_lost AS (
+  SELECT DISTINCT
+    cluster,
+    TRUE AS lost
+  FROM silver.requests
+  WHERE
+    cluster IS NULL OR request_id IS NULL
 ), quantified_3_expected AS (
   SELECT
-    cluster,
-    request_id,
+    requests.cluster,
+    requests.request_id,
     COUNT(*) AS expected
-  FROM silver.requests
+  FROM silver.requests AS requests
+  LEFT JOIN quantified_3_lost
+    ON quantified_3_lost.cluster IS NULL OR requests.cluster = quantified_3_lost.cluster
+  WHERE
+    quantified_3_lost.lost IS NULL
   GROUP BY
-    cluster,
-    request_id
+    requests.cluster,
+    requests.request_id
 ), quantified_3 AS (
   SELECT
     request_states.cluster,

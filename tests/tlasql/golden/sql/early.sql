@@ -15,15 +15,26 @@ WITH quantified_1_rows AS (
     candidate,
     `s.epoch` <= 2 AS predicate
   FROM quantified_1_rows
+), quantified_1_lost AS (
+  SELECT DISTINCT
+    cluster,
+    TRUE AS lost
+  FROM silver.requests
+  WHERE
+    cluster IS NULL OR request_id IS NULL
 ), quantified_1_expected AS (
   SELECT
-    cluster,
-    request_id,
+    requests.cluster,
+    requests.request_id,
     COUNT(*) AS expected
-  FROM silver.requests
+  FROM silver.requests AS requests
+  LEFT JOIN quantified_1_lost
+    ON quantified_1_lost.cluster IS NULL OR requests.cluster = quantified_1_lost.cluster
+  WHERE
+    quantified_1_lost.lost IS NULL
   GROUP BY
-    cluster,
-    request_id
+    requests.cluster,
+    requests.request_id
 ), quantified_1 AS (
   SELECT
     quantified_1_judged.cluster,

@@ -86,7 +86,11 @@ SELECT
   CAST(NULL AS STRING) AS evidence
 FROM silver.coverage
 WHERE
-  NOT COALESCE(covered, FALSE) OR from_position IS NULL
+  NOT COALESCE(covered, FALSE)
+  OR from_position IS NULL
+  OR cluster IS NULL
+  OR group_id IS NULL
+  OR life IS NULL
 UNION ALL
 SELECT
   cluster,
@@ -104,7 +108,7 @@ SELECT
   CAST(NULL AS STRING) AS evidence
 FROM silver.members
 WHERE
-  from_position IS NULL OR member_id IS NULL
+  from_position IS NULL OR member_id IS NULL OR cluster IS NULL OR group_id IS NULL OR life IS NULL
 UNION ALL
 SELECT
   cluster,
@@ -122,4 +126,4 @@ SELECT
   CAST(NULL AS STRING) AS evidence
 FROM silver.held
 WHERE
-  from_position IS NULL OR member_id IS NULL
+  from_position IS NULL OR member_id IS NULL OR cluster IS NULL OR group_id IS NULL OR life IS NULL

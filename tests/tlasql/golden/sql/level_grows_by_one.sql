@@ -26,7 +26,7 @@ WITH frame AS (
     `level'` = TRY_ADD(CAST(level AS BIGINT), 1) AS c1
   FROM frame
   WHERE
-    next_from_position = to_position
+    next_from_position = to_position AND NOT cluster IS NULL AND NOT group_id IS NULL AND NOT life IS NULL
 ), weighed AS (
   SELECT
     *,
@@ -70,7 +70,11 @@ SELECT
   CAST(NULL AS STRING) AS evidence
 FROM silver.coverage
 WHERE
-  NOT COALESCE(covered, FALSE) OR from_position IS NULL
+  NOT COALESCE(covered, FALSE)
+  OR from_position IS NULL
+  OR cluster IS NULL
+  OR group_id IS NULL
+  OR life IS NULL
 UNION ALL
 SELECT
   cluster,
@@ -88,4 +92,4 @@ SELECT
   CAST(NULL AS STRING) AS evidence
 FROM silver.groups
 WHERE
-  from_position IS NULL
+  from_position IS NULL OR cluster IS NULL OR group_id IS NULL OR life IS NULL

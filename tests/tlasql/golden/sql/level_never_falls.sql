@@ -42,9 +42,14 @@ WITH frame AS (
     `level'` >= level AS c1
   FROM seen
   WHERE
-    next_from_position = to_position OR (
-      NOT next_from_position IS NULL AND parted
+    (
+      next_from_position = to_position OR (
+        NOT next_from_position IS NULL AND parted
+      )
     )
+    AND NOT cluster IS NULL
+    AND NOT group_id IS NULL
+    AND NOT life IS NULL
 ), weighed AS (
   SELECT
     *,
@@ -88,7 +93,11 @@ SELECT
   CAST(NULL AS STRING) AS evidence
 FROM silver.coverage
 WHERE
-  NOT COALESCE(covered, FALSE) OR from_position IS NULL
+  NOT COALESCE(covered, FALSE)
+  OR from_position IS NULL
+  OR cluster IS NULL
+  OR group_id IS NULL
+  OR life IS NULL
 UNION ALL
 SELECT
   cluster,
@@ -106,4 +115,4 @@ SELECT
   CAST(NULL AS STRING) AS evidence
 FROM silver.groups
 WHERE
-  from_position IS NULL
+  from_position IS NULL OR cluster IS NULL OR group_id IS NULL OR life IS NULL

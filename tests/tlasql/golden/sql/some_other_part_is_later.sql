@@ -1,15 +1,26 @@
 -- generated from SomeOtherPartIsLater in tests/tlasql/fragment/Case.tla by `tlasql compile`; do not edit
 --
 -- SomeOtherPartIsLater == \A r \in requests : r.ok => \E s \in requests : s.id = r.id /\ s # r /\ s.epoch >= r.epoch
-WITH quantified_1_expected AS (
-  SELECT
+WITH quantified_1_lost AS (
+  SELECT DISTINCT
     cluster,
-    request_id,
-    COUNT(*) AS expected
+    TRUE AS lost
   FROM silver.requests
+  WHERE
+    cluster IS NULL OR request_id IS NULL
+), quantified_1_expected AS (
+  SELECT
+    requests.cluster,
+    requests.request_id,
+    COUNT(*) AS expected
+  FROM silver.requests AS requests
+  LEFT JOIN quantified_1_lost
+    ON quantified_1_lost.cluster IS NULL OR requests.cluster = quantified_1_lost.cluster
+  WHERE
+    quantified_1_lost.lost IS NULL
   GROUP BY
-    cluster,
-    request_id
+    requests.cluster,
+    requests.request_id
 ), quantified_1 AS (
   SELECT
     request_states.cluster,

@@ -27,7 +27,7 @@ WITH frame AS (
     `brokerEpoch'[b]` >= `brokerEpoch[b]` AS c1
   FROM frame
   WHERE
-    next_from_position = to_position AND NOT b IS NULL
+    next_from_position = to_position AND NOT cluster IS NULL AND NOT log IS NULL AND NOT b IS NULL
 ), weighed AS (
   SELECT
     *,
@@ -72,9 +72,11 @@ SELECT
 FROM silver.metadata_coverage
 WHERE
   (
-    NOT COALESCE(covered, FALSE) OR from_position IS NULL
+    NOT COALESCE(covered, FALSE) OR from_position IS NULL OR cluster IS NULL OR log IS NULL
   )
-  AND log = 'AAAAAAAAAAAAAAAAAAAAAQ:__cluster_metadata-0'
+  AND (
+    log = 'AAAAAAAAAAAAAAAAAAAAAQ:__cluster_metadata-0' OR log IS NULL
+  )
 UNION ALL
 SELECT
   cluster,
@@ -92,4 +94,4 @@ SELECT
   CAST(NULL AS STRING) AS evidence
 FROM silver.broker_states
 WHERE
-  from_position IS NULL OR broker_id IS NULL
+  from_position IS NULL OR broker_id IS NULL OR cluster IS NULL OR log IS NULL

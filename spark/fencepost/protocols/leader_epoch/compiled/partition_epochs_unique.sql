@@ -97,9 +97,11 @@ SELECT
 FROM silver.metadata_coverage
 WHERE
   (
-    NOT COALESCE(covered, FALSE) OR from_position IS NULL
+    NOT COALESCE(covered, FALSE) OR from_position IS NULL OR cluster IS NULL OR log IS NULL
   )
-  AND log = 'AAAAAAAAAAAAAAAAAAAAAQ:__cluster_metadata-0'
+  AND (
+    log = 'AAAAAAAAAAAAAAAAAAAAAQ:__cluster_metadata-0' OR log IS NULL
+  )
 UNION ALL
 SELECT
   cluster,
@@ -117,4 +119,8 @@ SELECT
   CAST(NULL AS STRING) AS evidence
 FROM silver.partitions
 WHERE
-  from_position IS NULL OR partition_epoch IS NULL OR partition_key IS NULL
+  from_position IS NULL
+  OR partition_epoch IS NULL
+  OR partition_key IS NULL
+  OR cluster IS NULL
+  OR log IS NULL

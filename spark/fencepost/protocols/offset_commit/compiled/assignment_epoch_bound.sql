@@ -69,7 +69,11 @@ SELECT
   CAST(NULL AS STRING) AS evidence
 FROM silver.coverage
 WHERE
-  NOT COALESCE(covered, FALSE) OR from_position IS NULL
+  NOT COALESCE(covered, FALSE)
+  OR from_position IS NULL
+  OR cluster IS NULL
+  OR group_id IS NULL
+  OR life IS NULL
 UNION ALL
 SELECT
   cluster,

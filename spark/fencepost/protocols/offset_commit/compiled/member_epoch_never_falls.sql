@@ -32,7 +32,11 @@ WITH frame AS (
     `memberEpoch'[m]` >= `memberEpoch[m]` AS c1
   FROM frame
   WHERE
-    next_from_position = to_position AND NOT m IS NULL
+    next_from_position = to_position
+    AND NOT cluster IS NULL
+    AND NOT group_id IS NULL
+    AND NOT life IS NULL
+    AND NOT m IS NULL
 ), weighed AS (
   SELECT
     *,
@@ -76,7 +80,11 @@ SELECT
   CAST(NULL AS STRING) AS evidence
 FROM silver.coverage
 WHERE
-  NOT COALESCE(covered, FALSE) OR from_position IS NULL
+  NOT COALESCE(covered, FALSE)
+  OR from_position IS NULL
+  OR cluster IS NULL
+  OR group_id IS NULL
+  OR life IS NULL
 UNION ALL
 SELECT
   cluster,
@@ -94,4 +102,4 @@ SELECT
   CAST(NULL AS STRING) AS evidence
 FROM silver.group_members
 WHERE
-  from_position IS NULL OR member_id IS NULL
+  from_position IS NULL OR member_id IS NULL OR cluster IS NULL OR group_id IS NULL OR life IS NULL

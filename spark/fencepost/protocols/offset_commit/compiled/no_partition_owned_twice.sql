@@ -100,7 +100,11 @@ SELECT
   CAST(NULL AS STRING) AS evidence
 FROM silver.coverage
 WHERE
-  NOT COALESCE(covered, FALSE) OR from_position IS NULL
+  NOT COALESCE(covered, FALSE)
+  OR from_position IS NULL
+  OR cluster IS NULL
+  OR group_id IS NULL
+  OR life IS NULL
 UNION ALL
 SELECT
   cluster,
@@ -118,4 +122,9 @@ SELECT
   CAST(NULL AS STRING) AS evidence
 FROM silver.owned_partitions
 WHERE
-  from_position IS NULL OR partition_key IS NULL OR member_id IS NULL
+  from_position IS NULL
+  OR partition_key IS NULL
+  OR member_id IS NULL
+  OR cluster IS NULL
+  OR group_id IS NULL
+  OR life IS NULL

@@ -26,7 +26,7 @@ WITH frame AS (
     `targetAssignmentEpoch'` >= `targetAssignmentEpoch` AS c1
   FROM frame
   WHERE
-    next_from_position = to_position
+    next_from_position = to_position AND NOT cluster IS NULL AND NOT group_id IS NULL AND NOT life IS NULL
 ), weighed AS (
   SELECT
     *,
@@ -73,7 +73,11 @@ SELECT
   CAST(NULL AS STRING) AS evidence
 FROM silver.coverage
 WHERE
-  NOT COALESCE(covered, FALSE) OR from_position IS NULL
+  NOT COALESCE(covered, FALSE)
+  OR from_position IS NULL
+  OR cluster IS NULL
+  OR group_id IS NULL
+  OR life IS NULL
 UNION ALL
 SELECT
   cluster,
@@ -91,4 +95,4 @@ SELECT
   CAST(NULL AS STRING) AS evidence
 FROM silver.consumer_groups
 WHERE
-  from_position IS NULL
+  from_position IS NULL OR cluster IS NULL OR group_id IS NULL OR life IS NULL

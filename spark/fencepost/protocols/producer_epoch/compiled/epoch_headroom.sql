@@ -68,8 +68,16 @@ SELECT
 FROM silver.log_coverage
 WHERE
   (
-    NOT COALESCE(covered, FALSE) OR from_position IS NULL
-  ) AND topic = '__transaction_state'
+    NOT COALESCE(covered, FALSE)
+    OR from_position IS NULL
+    OR cluster IS NULL
+    OR topic IS NULL
+    OR `partition` IS NULL
+    OR partition_key IS NULL
+  )
+  AND (
+    topic = '__transaction_state' OR topic IS NULL
+  )
 UNION ALL
 SELECT
   cluster,

@@ -121,7 +121,13 @@ WITH frame AS (
     ) AS c1
   FROM frame
   WHERE
-    next_from_position = to_position AND NOT p IS NULL AND NOT k IS NULL
+    next_from_position = to_position
+    AND NOT cluster IS NULL
+    AND NOT topic IS NULL
+    AND NOT `partition` IS NULL
+    AND NOT partition_key IS NULL
+    AND NOT p IS NULL
+    AND NOT k IS NULL
 ), weighed AS (
   SELECT
     *,
@@ -188,8 +194,16 @@ SELECT
 FROM silver.log_coverage
 WHERE
   (
-    NOT COALESCE(covered, FALSE) OR from_position IS NULL
-  ) AND NOT topic = '__transaction_state'
+    NOT COALESCE(covered, FALSE)
+    OR from_position IS NULL
+    OR cluster IS NULL
+    OR topic IS NULL
+    OR `partition` IS NULL
+    OR partition_key IS NULL
+  )
+  AND (
+    NOT topic = '__transaction_state' OR topic IS NULL
+  )
 UNION ALL
 SELECT
   cluster,
@@ -207,4 +221,9 @@ SELECT
   CAST(NULL AS STRING) AS evidence
 FROM silver.producer_states
 WHERE
-  from_position IS NULL OR partition_key IS NULL OR producer_id IS NULL
+  from_position IS NULL
+  OR partition_key IS NULL
+  OR producer_id IS NULL
+  OR cluster IS NULL
+  OR topic IS NULL
+  OR `partition` IS NULL

@@ -42,7 +42,12 @@ WITH frame AS (
     NOT NOT `producerId'[t]` = `producerId[t]` OR `producerEpoch'[t]` = 0 AS c2
   FROM frame
   WHERE
-    next_from_position = to_position AND NOT t IS NULL
+    next_from_position = to_position
+    AND NOT cluster IS NULL
+    AND NOT topic IS NULL
+    AND NOT `partition` IS NULL
+    AND NOT partition_key IS NULL
+    AND NOT t IS NULL
 ), weighed AS (
   SELECT
     *,
@@ -100,8 +105,16 @@ SELECT
 FROM silver.log_coverage
 WHERE
   (
-    NOT COALESCE(covered, FALSE) OR from_position IS NULL
-  ) AND topic = '__transaction_state'
+    NOT COALESCE(covered, FALSE)
+    OR from_position IS NULL
+    OR cluster IS NULL
+    OR topic IS NULL
+    OR `partition` IS NULL
+    OR partition_key IS NULL
+  )
+  AND (
+    topic = '__transaction_state' OR topic IS NULL
+  )
 UNION ALL
 SELECT
   cluster,
@@ -119,4 +132,9 @@ SELECT
   CAST(NULL AS STRING) AS evidence
 FROM silver.transactional_ids
 WHERE
-  from_position IS NULL OR transactional_id IS NULL
+  from_position IS NULL
+  OR transactional_id IS NULL
+  OR cluster IS NULL
+  OR topic IS NULL
+  OR `partition` IS NULL
+  OR partition_key IS NULL

@@ -47,7 +47,11 @@ WITH frame AS (
     NOT "locked[d]" AS c1
   FROM frame
   WHERE
-    next_from_position = to_position AND NOT d IS NULL
+    next_from_position = to_position
+    AND NOT cluster IS NULL
+    AND NOT application_id IS NULL
+    AND NOT log IS NULL
+    AND NOT d IS NULL
 ), weighed AS (
   SELECT
     *,
@@ -103,8 +107,15 @@ SELECT
 FROM silver.streams_coverage
 WHERE
   (
-    NOT COALESCE(covered, FALSE) OR from_position IS NULL
-  ) AND NOT log = 'group'
+    NOT COALESCE(covered, FALSE)
+    OR from_position IS NULL
+    OR cluster IS NULL
+    OR application_id IS NULL
+    OR log IS NULL
+  )
+  AND (
+    NOT log = 'group' OR log IS NULL
+  )
 UNION ALL
 SELECT
   cluster,
@@ -122,4 +133,4 @@ SELECT
   CAST(NULL AS TEXT) AS evidence
 FROM silver.task_directories
 WHERE
-  from_position IS NULL OR task_id IS NULL
+  from_position IS NULL OR task_id IS NULL OR cluster IS NULL OR application_id IS NULL OR log IS NULL

@@ -79,9 +79,11 @@ SELECT
 FROM silver.metadata_coverage
 WHERE
   (
-    NOT COALESCE(covered, FALSE) OR from_position IS NULL
+    NOT COALESCE(covered, FALSE) OR from_position IS NULL OR cluster IS NULL OR log IS NULL
   )
-  AND NOT log = 'AAAAAAAAAAAAAAAAAAAAAQ:__cluster_metadata-0'
+  AND (
+    NOT log = 'AAAAAAAAAAAAAAAAAAAAAQ:__cluster_metadata-0' OR log IS NULL
+  )
 UNION ALL
 SELECT
   cluster,

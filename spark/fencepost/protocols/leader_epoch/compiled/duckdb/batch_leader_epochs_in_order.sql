@@ -43,7 +43,7 @@ WITH frame AS (
     "appendedLeaderEpoch'[p]" >= "appendedLeaderEpoch[p]" AS c1
   FROM frame
   WHERE
-    next_from_position = to_position AND NOT p IS NULL
+    next_from_position = to_position AND NOT cluster IS NULL AND NOT log IS NULL AND NOT p IS NULL
 ), weighed AS (
   SELECT
     *,
@@ -91,9 +91,11 @@ SELECT
 FROM silver.metadata_coverage
 WHERE
   (
-    NOT COALESCE(covered, FALSE) OR from_position IS NULL
+    NOT COALESCE(covered, FALSE) OR from_position IS NULL OR cluster IS NULL OR log IS NULL
   )
-  AND NOT log = 'AAAAAAAAAAAAAAAAAAAAAQ:__cluster_metadata-0'
+  AND (
+    NOT log = 'AAAAAAAAAAAAAAAAAAAAAQ:__cluster_metadata-0' OR log IS NULL
+  )
 UNION ALL
 SELECT
   cluster,
@@ -111,4 +113,4 @@ SELECT
   CAST(NULL AS TEXT) AS evidence
 FROM silver.partition_batches
 WHERE
-  from_position IS NULL OR partition_key IS NULL
+  from_position IS NULL OR partition_key IS NULL OR cluster IS NULL OR log IS NULL

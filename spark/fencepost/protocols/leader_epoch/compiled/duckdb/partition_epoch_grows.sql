@@ -40,7 +40,7 @@ WITH frame AS (
     "newestPartitionEpoch'[t]" > "newestPartitionEpoch[t]" AS c1
   FROM frame
   WHERE
-    next_from_position = to_position AND NOT t IS NULL
+    next_from_position = to_position AND NOT cluster IS NULL AND NOT log IS NULL AND NOT t IS NULL
 ), weighed AS (
   SELECT
     *,
@@ -99,9 +99,11 @@ SELECT
 FROM silver.metadata_coverage
 WHERE
   (
-    NOT COALESCE(covered, FALSE) OR from_position IS NULL
+    NOT COALESCE(covered, FALSE) OR from_position IS NULL OR cluster IS NULL OR log IS NULL
   )
-  AND log = 'AAAAAAAAAAAAAAAAAAAAAQ:__cluster_metadata-0'
+  AND (
+    log = 'AAAAAAAAAAAAAAAAAAAAAQ:__cluster_metadata-0' OR log IS NULL
+  )
 UNION ALL
 SELECT
   cluster,
@@ -119,4 +121,4 @@ SELECT
   CAST(NULL AS TEXT) AS evidence
 FROM silver.topic_incarnations
 WHERE
-  from_position IS NULL OR topic IS NULL
+  from_position IS NULL OR topic IS NULL OR cluster IS NULL OR log IS NULL

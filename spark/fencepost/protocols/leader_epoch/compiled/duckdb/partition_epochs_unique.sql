@@ -100,9 +100,11 @@ SELECT
 FROM silver.metadata_coverage
 WHERE
   (
-    NOT COALESCE(covered, FALSE) OR from_position IS NULL
+    NOT COALESCE(covered, FALSE) OR from_position IS NULL OR cluster IS NULL OR log IS NULL
   )
-  AND log = 'AAAAAAAAAAAAAAAAAAAAAQ:__cluster_metadata-0'
+  AND (
+    log = 'AAAAAAAAAAAAAAAAAAAAAQ:__cluster_metadata-0' OR log IS NULL
+  )
 UNION ALL
 SELECT
   cluster,
@@ -120,4 +122,8 @@ SELECT
   CAST(NULL AS TEXT) AS evidence
 FROM silver.partitions
 WHERE
-  from_position IS NULL OR partition_epoch IS NULL OR partition_key IS NULL
+  from_position IS NULL
+  OR partition_epoch IS NULL
+  OR partition_key IS NULL
+  OR cluster IS NULL
+  OR log IS NULL

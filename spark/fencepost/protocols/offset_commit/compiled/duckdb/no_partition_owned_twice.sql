@@ -99,7 +99,11 @@ SELECT
   CAST(NULL AS TEXT) AS evidence
 FROM silver.coverage
 WHERE
-  NOT COALESCE(covered, FALSE) OR from_position IS NULL
+  NOT COALESCE(covered, FALSE)
+  OR from_position IS NULL
+  OR cluster IS NULL
+  OR group_id IS NULL
+  OR life IS NULL
 UNION ALL
 SELECT
   cluster,
@@ -117,4 +121,9 @@ SELECT
   CAST(NULL AS TEXT) AS evidence
 FROM silver.owned_partitions
 WHERE
-  from_position IS NULL OR partition_key IS NULL OR member_id IS NULL
+  from_position IS NULL
+  OR partition_key IS NULL
+  OR member_id IS NULL
+  OR cluster IS NULL
+  OR group_id IS NULL
+  OR life IS NULL

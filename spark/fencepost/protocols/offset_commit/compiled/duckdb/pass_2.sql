@@ -36,15 +36,26 @@ WITH quantified_1_rows AS (
       )
     ) AS predicate
   FROM quantified_1_rows
+), quantified_1_lost AS (
+  SELECT DISTINCT
+    cluster,
+    TRUE AS lost
+  FROM silver.offset_commits
+  WHERE
+    cluster IS NULL OR request_id IS NULL
 ), quantified_1_expected AS (
   SELECT
-    cluster,
-    request_id,
+    offset_commits.cluster,
+    offset_commits.request_id,
     COUNT(*) AS expected
-  FROM silver.offset_commits
+  FROM silver.offset_commits AS offset_commits
+  LEFT JOIN quantified_1_lost
+    ON quantified_1_lost.cluster IS NULL OR offset_commits.cluster = quantified_1_lost.cluster
+  WHERE
+    quantified_1_lost.lost IS NULL
   GROUP BY
-    cluster,
-    request_id
+    offset_commits.cluster,
+    offset_commits.request_id
 ), quantified_1 AS (
   SELECT
     quantified_1_judged.cluster,

@@ -69,14 +69,14 @@ FROM (
       next_to_time AS to_time,
       [
         CASE
-          WHEN next_from_position = to_position
+          WHEN next_from_position = to_position AND NOT cluster IS NULL AND NOT group_id IS NULL AND NOT life IS NULL
           THEN {'definition': 'group_epoch_never_falls', 'witness': CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN '{}' END, 'verdict': verdict_1, 'exercised': COALESCE(NOT unchanged_1, FALSE), 'failed_conjunct': CASE WHEN NOT verdict_1 THEN CASE WHEN NOT c1_1 THEN 'groupEpoch'' >= groupEpoch' END END, 'reason': CASE WHEN verdict_1 IS NULL THEN 'not_captured' END, 'observed': CASE
             WHEN NOT COALESCE(verdict_1, FALSE)
             THEN CAST(JSON_OBJECT('groupEpoch', "groupEpoch", 'groupEpoch''', "groupEpoch'") AS TEXT)
           END, 'evidence': CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN evidence END}
         END,
         CASE
-          WHEN next_from_position = to_position
+          WHEN next_from_position = to_position AND NOT cluster IS NULL AND NOT group_id IS NULL AND NOT life IS NULL
           THEN {'definition': 'target_assignment_epoch_never_falls', 'witness': CASE WHEN NOT COALESCE(verdict_2, FALSE) THEN '{}' END, 'verdict': verdict_2, 'exercised': COALESCE(NOT unchanged_2, FALSE), 'failed_conjunct': CASE
             WHEN NOT verdict_2
             THEN CASE WHEN NOT c1_2 THEN 'targetAssignmentEpoch'' >= targetAssignmentEpoch' END
@@ -143,7 +143,11 @@ FROM (
       [{'definition': 'group_epoch_never_falls'}, {'definition': 'target_assignment_epoch_never_falls'}] AS rows_
     FROM silver.coverage
     WHERE
-      NOT COALESCE(covered, FALSE) OR from_position IS NULL
+      NOT COALESCE(covered, FALSE)
+      OR from_position IS NULL
+      OR cluster IS NULL
+      OR group_id IS NULL
+      OR life IS NULL
   ) AS judged_together
 ) AS fanned
 UNION ALL
@@ -196,6 +200,6 @@ FROM (
       [{'definition': 'group_epoch_never_falls'}, {'definition': 'target_assignment_epoch_never_falls'}] AS rows_
     FROM silver.consumer_groups
     WHERE
-      from_position IS NULL
+      from_position IS NULL OR cluster IS NULL OR group_id IS NULL OR life IS NULL
   ) AS judged_together
 ) AS fanned

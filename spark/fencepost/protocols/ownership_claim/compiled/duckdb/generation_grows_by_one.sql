@@ -46,7 +46,7 @@ WITH frame AS (
     "generation'" = TRY(CAST(TRY(CAST(generation AS BIGINT) + 1) AS BIGINT) + "abandoned'") AS c1
   FROM frame
   WHERE
-    next_from_position = to_position
+    next_from_position = to_position AND NOT cluster IS NULL AND NOT group_id IS NULL AND NOT life IS NULL
 ), weighed AS (
   SELECT
     *,
@@ -95,7 +95,11 @@ SELECT
   CAST(NULL AS TEXT) AS evidence
 FROM silver.classic_group_coverage
 WHERE
-  NOT COALESCE(covered, FALSE) OR from_position IS NULL
+  NOT COALESCE(covered, FALSE)
+  OR from_position IS NULL
+  OR cluster IS NULL
+  OR group_id IS NULL
+  OR life IS NULL
 UNION ALL
 SELECT
   cluster,
@@ -113,4 +117,4 @@ SELECT
   CAST(NULL AS TEXT) AS evidence
 FROM silver.group_generations
 WHERE
-  from_position IS NULL
+  from_position IS NULL OR cluster IS NULL OR group_id IS NULL OR life IS NULL

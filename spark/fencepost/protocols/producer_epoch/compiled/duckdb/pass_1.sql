@@ -254,7 +254,13 @@ FROM (
       next_to_time AS to_time,
       [
         CASE
-          WHEN next_from_position = to_position AND NOT p IS NULL AND NOT k IS NULL
+          WHEN next_from_position = to_position
+          AND NOT cluster IS NULL
+          AND NOT topic IS NULL
+          AND NOT "partition" IS NULL
+          AND NOT partition_key IS NULL
+          AND NOT p IS NULL
+          AND NOT k IS NULL
           THEN {'definition': 'no_write_after_fence', 'witness': CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN CAST(JSON_OBJECT('p', p, 'k', k) AS TEXT) END, 'verdict': verdict_1, 'exercised': COALESCE(NOT unchanged_1, FALSE), 'failed_conjunct': CASE
             WHEN NOT verdict_1
             THEN CASE WHEN NOT c1_1 THEN 'appendedEpoch''[p][k] >= appendedEpoch[p][k]' END
@@ -264,7 +270,13 @@ FROM (
           END, 'evidence': CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN evidence END}
         END,
         CASE
-          WHEN next_from_position = to_position AND NOT p IS NULL AND NOT k IS NULL
+          WHEN next_from_position = to_position
+          AND NOT cluster IS NULL
+          AND NOT topic IS NULL
+          AND NOT "partition" IS NULL
+          AND NOT partition_key IS NULL
+          AND NOT p IS NULL
+          AND NOT k IS NULL
           THEN {'definition': 'new_epoch_starts_at_sequence_zero', 'witness': CASE WHEN NOT COALESCE(verdict_2, FALSE) THEN CAST(JSON_OBJECT('p', p, 'k', k) AS TEXT) END, 'verdict': verdict_2, 'exercised': COALESCE(antecedent_2 AND NOT unchanged_2, FALSE), 'failed_conjunct': CASE
             WHEN NOT verdict_2
             THEN CASE WHEN antecedent_2 AND NOT c1_2 THEN 'firstSequence''[p][k] = 0' END
@@ -295,7 +307,13 @@ FROM (
           END, 'evidence': CASE WHEN NOT COALESCE(verdict_2, FALSE) THEN evidence END}
         END,
         CASE
-          WHEN next_from_position = to_position AND NOT p IS NULL AND NOT k IS NULL
+          WHEN next_from_position = to_position
+          AND NOT cluster IS NULL
+          AND NOT topic IS NULL
+          AND NOT "partition" IS NULL
+          AND NOT partition_key IS NULL
+          AND NOT p IS NULL
+          AND NOT k IS NULL
           THEN {'definition': 'no_sequence_gap', 'witness': CASE WHEN NOT COALESCE(verdict_3, FALSE) THEN CAST(JSON_OBJECT('p', p, 'k', k) AS TEXT) END, 'verdict': verdict_3, 'exercised': COALESCE(antecedent_3 AND NOT unchanged_3, FALSE), 'failed_conjunct': CASE
             WHEN NOT verdict_3
             THEN CASE
@@ -329,7 +347,13 @@ FROM (
           END, 'evidence': CASE WHEN NOT COALESCE(verdict_3, FALSE) THEN evidence END}
         END,
         CASE
-          WHEN next_from_position = to_position AND NOT p IS NULL AND NOT k IS NULL
+          WHEN next_from_position = to_position
+          AND NOT cluster IS NULL
+          AND NOT topic IS NULL
+          AND NOT "partition" IS NULL
+          AND NOT partition_key IS NULL
+          AND NOT p IS NULL
+          AND NOT k IS NULL
           THEN {'definition': 'no_sequence_reset', 'witness': CASE WHEN NOT COALESCE(verdict_4, FALSE) THEN CAST(JSON_OBJECT('p', p, 'k', k) AS TEXT) END, 'verdict': verdict_4, 'exercised': COALESCE(antecedent_4 AND NOT unchanged_4, FALSE), 'failed_conjunct': CASE
             WHEN NOT verdict_4
             THEN CASE
@@ -363,7 +387,13 @@ FROM (
           END, 'evidence': CASE WHEN NOT COALESCE(verdict_4, FALSE) THEN evidence END}
         END,
         CASE
-          WHEN next_from_position = to_position AND NOT p IS NULL AND NOT k IS NULL
+          WHEN next_from_position = to_position
+          AND NOT cluster IS NULL
+          AND NOT topic IS NULL
+          AND NOT "partition" IS NULL
+          AND NOT partition_key IS NULL
+          AND NOT p IS NULL
+          AND NOT k IS NULL
           THEN {'definition': 'marker_coordinator_epoch_never_falls', 'witness': CASE WHEN NOT COALESCE(verdict_5, FALSE) THEN CAST(JSON_OBJECT('p', p, 'k', k) AS TEXT) END, 'verdict': verdict_5, 'exercised': COALESCE(NOT unchanged_5, FALSE), 'failed_conjunct': CASE
             WHEN NOT verdict_5
             THEN CASE WHEN NOT c1_5 THEN 'markerCoordinatorEpoch''[p][k] >= markerCoordinatorEpoch[p][k]' END
@@ -442,8 +472,16 @@ FROM (
     FROM silver.log_coverage
     WHERE
       (
-        NOT COALESCE(covered, FALSE) OR from_position IS NULL
-      ) AND NOT topic = '__transaction_state'
+        NOT COALESCE(covered, FALSE)
+        OR from_position IS NULL
+        OR cluster IS NULL
+        OR topic IS NULL
+        OR "partition" IS NULL
+        OR partition_key IS NULL
+      )
+      AND (
+        NOT topic = '__transaction_state' OR topic IS NULL
+      )
   ) AS judged_together
 ) AS fanned
 UNION ALL
@@ -502,6 +540,11 @@ FROM (
       ] AS rows_
     FROM silver.producer_states
     WHERE
-      from_position IS NULL OR partition_key IS NULL OR producer_id IS NULL
+      from_position IS NULL
+      OR partition_key IS NULL
+      OR producer_id IS NULL
+      OR cluster IS NULL
+      OR topic IS NULL
+      OR "partition" IS NULL
   ) AS judged_together
 ) AS fanned

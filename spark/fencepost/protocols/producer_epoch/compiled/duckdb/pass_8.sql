@@ -169,7 +169,12 @@ FROM (
       next_to_time AS to_time,
       [
         CASE
-          WHEN next_from_position = to_position AND NOT t IS NULL
+          WHEN next_from_position = to_position
+          AND NOT cluster IS NULL
+          AND NOT topic IS NULL
+          AND NOT "partition" IS NULL
+          AND NOT partition_key IS NULL
+          AND NOT t IS NULL
           THEN {'definition': 'status_transitions', 'witness': CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN CAST(JSON_OBJECT('t', t) AS TEXT) END, 'verdict': verdict_1, 'exercised': COALESCE(antecedent_1 AND NOT unchanged_1, FALSE), 'failed_conjunct': CASE
             WHEN NOT verdict_1
             THEN CASE
@@ -182,7 +187,12 @@ FROM (
           END, 'evidence': CASE WHEN NOT COALESCE(verdict_1, FALSE) THEN evidence END}
         END,
         CASE
-          WHEN next_from_position = to_position AND NOT t IS NULL
+          WHEN next_from_position = to_position
+          AND NOT cluster IS NULL
+          AND NOT topic IS NULL
+          AND NOT "partition" IS NULL
+          AND NOT partition_key IS NULL
+          AND NOT t IS NULL
           THEN {'definition': 'producer_epoch_steps', 'witness': CASE WHEN NOT COALESCE(verdict_2, FALSE) THEN CAST(JSON_OBJECT('t', t) AS TEXT) END, 'verdict': verdict_2, 'exercised': COALESCE(NOT unchanged_2, FALSE), 'failed_conjunct': CASE
             WHEN NOT verdict_2
             THEN CASE
@@ -206,7 +216,12 @@ FROM (
           END, 'evidence': CASE WHEN NOT COALESCE(verdict_2, FALSE) THEN evidence END}
         END,
         CASE
-          WHEN next_from_position = to_position AND NOT t IS NULL
+          WHEN next_from_position = to_position
+          AND NOT cluster IS NULL
+          AND NOT topic IS NULL
+          AND NOT "partition" IS NULL
+          AND NOT partition_key IS NULL
+          AND NOT t IS NULL
           THEN {'definition': 'end_txn_bumps_epoch', 'witness': CASE WHEN NOT COALESCE(verdict_3, FALSE) THEN CAST(JSON_OBJECT('t', t) AS TEXT) END, 'verdict': verdict_3, 'exercised': COALESCE(antecedent_3 AND NOT unchanged_3, FALSE), 'failed_conjunct': CASE
             WHEN NOT verdict_3
             THEN CASE
@@ -302,8 +317,16 @@ FROM (
     FROM silver.log_coverage
     WHERE
       (
-        NOT COALESCE(covered, FALSE) OR from_position IS NULL
-      ) AND topic = '__transaction_state'
+        NOT COALESCE(covered, FALSE)
+        OR from_position IS NULL
+        OR cluster IS NULL
+        OR topic IS NULL
+        OR "partition" IS NULL
+        OR partition_key IS NULL
+      )
+      AND (
+        topic = '__transaction_state' OR topic IS NULL
+      )
   ) AS judged_together
 ) AS fanned
 UNION ALL
@@ -360,6 +383,11 @@ FROM (
       ] AS rows_
     FROM silver.transactional_ids
     WHERE
-      from_position IS NULL OR transactional_id IS NULL
+      from_position IS NULL
+      OR transactional_id IS NULL
+      OR cluster IS NULL
+      OR topic IS NULL
+      OR "partition" IS NULL
+      OR partition_key IS NULL
   ) AS judged_together
 ) AS fanned
