@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tlasql.compiler.constants import Models
 from tlasql.lang.errors import Diagnostic, Location
-from tlasql.lang.ir import Expr, text
+from tlasql.lang.ir import Expr
 from tlasql.lang.source import block, cited
 from tlasql.lang.types import Type
 from tlasql.mapping.model import Mapping, Schemas
@@ -40,9 +40,7 @@ class Compiled:
 
     @property
     def claim(self) -> str:
-        """The expression that TLC evaluates in each state or step."""
-        if self.definition.always:  # a temporal formula has no value in a state
-            return text(self.body)
+        """The expression that TLC evaluates in each state or step, unless it is a box."""
         name = self.definition.name
         return f"({self.mark.when} => {name})" if self.mark.when else name
 

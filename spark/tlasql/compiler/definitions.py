@@ -52,7 +52,7 @@ class Definitions:
         if mark.scope and mark.scope != self.mapping.scope:
             message = f"the mapping tells behaviours apart by {', '.join(self.mapping.scope)}"
             raise fail(mark.location, message, "make @scope and the mapping's scope the same")
-        body = self._typed(definition, {}, self._guard(mark))
+        body = self._typed(definition, {}, self._guard(mark, definition))
         if body.type != BOOL:
             message = f"{definition.name} has type {body.type}, a marked definition is true or false"
             raise fail(definition.location, message, "compare the value with something")
@@ -85,16 +85,20 @@ class Definitions:
         """
         if mark.kind != "step" or all(holds_when_unchanged(part) for part in parts):
             return []
-        guard = self._guard(mark)
+        guard = self._guard(mark, definition)
         written = self.parsed.mentioned(definition.uid)
         written |= self.parsed.mentioned(guard.uid) if guard is not None else frozenset()
         read = {each.name for each in walk(body) if isinstance(each, Variable)}
         return [self.checker.variable(name, definition.location) for name in sorted(written - read)]
 
-    def _guard(self, mark: Mark) -> Definition | None:
+    def _guard(self, mark: Mark, definition: Definition) -> Definition | None:
         """The predicate of the states in which the mark applies; None for all of them."""
         if mark.when is None:
             return None
+        if definition.always:  # of a part of a temporal formula TLA+ has no name
+            box = f"[][{mark.when} => ...]_v" if mark.kind == "step" else f"[]({mark.when} => ...)"
+            message = f'{definition.name} is a box, beside which @when("{mark.when}") has no place'
+            raise fail(mark.location, message, f"write {box} in the definition, without @when")
         found = self.parsed.named.get(mark.when)
         if found is None or found.parameters or found.level > 1:
             message = f'@when("{mark.when}") names no predicate of a state'

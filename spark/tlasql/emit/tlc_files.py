@@ -21,7 +21,7 @@ def tlc_files(compiled: CompiledModule, target: str) -> dict[str, str]:
     invariants, properties, written = [], [], []
     for each in (each for each in compiled.definitions if each.mark.kind != "decision"):
         own = each.definition.name
-        if each.definition.always and not each.mark.when:
+        if each.definition.always:
             properties.append(own)
         elif each.mark.kind == "step":
             written.append(f"{own}Prop ==\n    [][{each.claim}]_<<{', '.join(each.variables)}>>\n")
