@@ -7,13 +7,15 @@ from collections.abc import Callable
 from tlasql.lang.errors import Location
 from tlasql.lang.ir import Bound, Expr, Literal, Op, Quantified, alike, free
 
-_NEUTRAL: dict[str, Callable[[Location], Expr]] = {
+NEUTRAL: dict[str, Callable[[Location], Expr]] = {
     "+": lambda at: Literal(at, 0),
     "*": lambda at: Literal(at, 1),
     "\\cup": lambda at: Op(at, "{}", ()),
+    "\\o": lambda at: Op(at, "<<>>", ()),
     "/\\": lambda at: Literal(at, True),
     "\\/": lambda at: Literal(at, False),
 }
+"""What changes nothing, by the operator that joins it."""
 _UNORDERED = {"/\\": "AND", "\\/": "OR"}
 """The end of a recursion may be read before or after its elements: what has no value decides nothing."""
 _OF_A_FUNCTION = {"+": "SumOf", "*": "ProductOf"}
@@ -51,7 +53,7 @@ def joined(
         whole = Quantified(at, "\\A" if symbol == "/\\" else "\\E", element, domain, image)
     return (
         whole
-        if not beside or base == _NEUTRAL[symbol](at)
+        if not beside or base == NEUTRAL[symbol](at)
         else Op(at, _UNORDERED.get(symbol, symbol), (base, whole))
     )
 
@@ -83,7 +85,7 @@ def _contribution(step: Expr, result: Bound) -> tuple[str, Expr] | None:  # noqa
             if one is None or two is None or len({one[0], two[0]} - {""}) != 1:
                 return None
             common = one[0] or two[0]
-            images = [each[1] if each[0] else _NEUTRAL[common](step.location) for each in (one, two)]
+            images = [each[1] if each[0] else NEUTRAL[common](step.location) for each in (one, two)]
             return common, Op(step.location, "IF", (test, *images))
     return None
 

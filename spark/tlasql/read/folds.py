@@ -13,7 +13,7 @@ is folded over nor where it ends may move with an accumulator; everything else i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tlasql.lang.ir import (
@@ -35,7 +35,9 @@ from tlasql.lang.ir import (
     walk,
 )
 from tlasql.lang.shapes import FLIPPED, counted_of, empty_of, positive
-from tlasql.read.contributions import joined
+from tlasql.read.contributions import NEUTRAL, joined
+
+_ASSOCIATIVE = {each: NEUTRAL[each] for each in ("\\o", "+", "*", "\\cup")}
 
 
 @dataclass(frozen=True)
@@ -66,22 +68,70 @@ def closed_form(body: Expr, own: int, parameters: Sequence[Expr], fresh: Callabl
 
     ``body``: inlined but for its applications of itself, which are Calls. ``fresh`` numbers new variables.
     """
-    parts = _ending(_without_case(body, own), own)
-    if parts is None:
-        return None
+    body = _without_case(body, own)
+    forms = [_closed(parts, own, parameters, fresh) for parts in _endings(body, own)]
+    # what ends in any case is known of more states
+    return min((each for each in forms if each is not None), key=_is_guarded, default=None)
+
+
+def _is_guarded(form: Expr) -> bool:
+    return isinstance(form, Op) and form.symbol == "CASE" and len(form.arguments) == 2
+
+
+def _closed(
+    parts: tuple[Expr, Expr, Expr], own: int, parameters: Sequence[Expr], fresh: Callable[[], int]
+) -> Expr | None:
     test, base, step = parts
-    step = _one_call(step, own)
+    if _applied(base, own) or _applied(test, own):
+        return None
+    form = _folded((test, base, _one_call(step, own)), own, parameters, fresh)
+    if form is not None or _ways(step, own) is not None:
+        return form
+    # what is joined on the way out may be joined on the way in
+    for symbol, neutral in _ASSOCIATIVE.items():
+        out = Bound(step.location, "out", fresh())
+        carried = _carried(step, own, symbol, out)
+        if carried is not None:
+            base = Op(base.location, symbol, (out, base))
+            form = _folded((test, base, _one_call(carried, own)), own, (*parameters, out), fresh)
+            return None if form is None else substitute(form, out, neutral(step.location))
+    return None
+
+
+def _folded(
+    parts: tuple[Expr, Expr, Expr], own: int, parameters: Sequence[Expr], fresh: Callable[[], int]
+) -> Expr | None:
+    _, _, step = parts
     calls: list[Call] = []
     for each in walk(step):
         if isinstance(each, Call) and each.uid == own and not any(alike(each, other) for other in calls):
             calls.append(each)
-    if not calls or _applied(base, own) or _applied(test, own):
+    if not calls:
         return None
     ways = _ways(step, own) or _Ways(Literal(step.location, False), calls[0], None)
     call = ways.call
     if call is None or len(call.arguments) != len(parameters) or (len(calls) > 1 and ways.leave is None):
         return None
-    return _Fold((test, base, step), ways, call, parameters, fresh).form()
+    return _Fold(parts, ways, call, parameters, fresh).form()
+
+
+def _carried(step: Expr, own: int, symbol: str, out: Expr) -> Expr | None:
+    """A step that gives ``x \\o F(rest)`` as one that hands ``out \\o x`` on: ``F(rest, out \\o x)``."""
+    if not _applied(step, own):
+        return Op(step.location, symbol, (out, step))
+    match step:
+        case Call(uid=uid, arguments=arguments) if uid == own:
+            nested = any(_applied(each, own) for each in arguments)
+            return None if nested else replace(step, arguments=(*arguments, out))
+        case Op(symbol="IF", arguments=(test, then, other)) if not _applied(test, own):
+            one, two = (_carried(each, own, symbol, out) for each in (then, other))
+            return None if one is None or two is None else Op(step.location, "IF", (test, one, two))
+        case Op(symbol=joining, arguments=arguments) if joining == symbol:
+            inside = [each for each in arguments if _applied(each, own)]
+            if len(inside) == 1 and (symbol != "\\o" or inside[0] is arguments[-1]):
+                others = (each for each in arguments if each is not inside[0])
+                return _carried(inside[0], own, symbol, Op(step.location, symbol, (out, *others)))
+    return None
 
 
 @dataclass(frozen=True)
@@ -139,6 +189,27 @@ def _ending(body: Expr, own: int) -> tuple[Expr, Expr, Expr] | None:
     if _applied(base, own) and not _applied(step, own):
         return Op(test.location, "~", (test,)), step, base
     return test, base, step
+
+
+def _endings(body: Expr, own: int) -> Iterator[tuple[Expr, Expr, Expr]]:
+    """When the recursion may end, with what, and what it does otherwise; also where something else may end it
+    before: of ``IF a \\/ b THEN x ELSE IF c THEN y ELSE z`` each test in turn.
+    """
+    tests: list[tuple[Expr, Expr]] = []
+    step: Expr = body
+    while (parts := _ending(step, own)) is not None and not _applied(parts[0], own):
+        test, base, step = parts
+        if not tests:
+            yield parts
+        several = test.arguments if isinstance(test, Op) and test.symbol == "\\/" else (test,)
+        tests += [(each, base) for each in several]
+    for place, (end, value) in enumerate(tests if len(tests) > 1 else ()):
+        base, rest = value, step
+        for test, other in reversed(tests[:place]):
+            base = _either(test, other, base)
+        for test, other in reversed(tests[:place] + tests[place + 1 :]):
+            rest = Op(test.location, "IF", (test, other, rest))
+        yield end, base, rest
 
 
 def _without_case(expr: Expr, own: int) -> Expr:

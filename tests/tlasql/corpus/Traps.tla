@@ -601,6 +601,24 @@ FoldsOfOneName == /\ LET last == Alternating(q) IN last >= n
                   /\ Alternating(q) # verdict
 \* @invariant("m_one_variable", "info", "state")
 FoldsOfOneVariable == (\A x \in s : Until(q, x) >= n) /\ (\A x \in cluster : Until(q, x) >= n)
+\* Something else may end it before, or moves while what it gives is joined.
+RECURSIVE Before(_, _), Alike(_, _), Taken(_, _), Newest(_, _), Weighed(_, _)
+Before(w, x) == IF g[x] < 0 \/ x > 2 THEN FALSE ELSE IF w = <<>> THEN x = n ELSE Before(Tail(w), x + Head(w))
+Alike(v, w) == IF v = <<>> THEN TRUE ELSE IF w = <<>> THEN b ELSE Head(v) <= Head(w) /\ Alike(Tail(v), Tail(w))
+Taken(w, x) == IF x = 2 \/ w = <<>> THEN <<x>> ELSE <<Head(w)>> \o Taken(Tail(w), x + 1)
+Newest(w, S) == IF w = <<>> THEN <<>>
+                ELSE IF Head(w) \in S THEN Newest(Tail(w), S) ELSE <<Head(w)>> \o Newest(Tail(w), S \cup {Head(w)})
+Weighed(w, x) == IF w = <<>> THEN g[x] ELSE x * Head(w) + Weighed(Tail(w), 1 - x)
+\* @invariant("o_before", "info", "state")
+FoldBefore == Before(q, N)
+\* @invariant("o_alike", "info", "state")
+FoldAlike == Alike(q, <<n, N, 1>>)
+\* @invariant("o_taken", "info", "state")
+FoldTaken == Taken(q, n) = q
+\* @invariant("o_newest", "info", "state")
+FoldNewest == Newest(q, s) # q
+\* @invariant("o_weighed", "info", "state")
+FoldWeighed == Weighed(q, n) >= N
 \* A part of constants alone beside others: in every state it is what it is.
 \* @invariant("n_constants", "info", "state")
 OfConstants == /\ Nobody \in Keys
