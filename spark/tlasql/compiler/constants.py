@@ -9,7 +9,7 @@ from dataclasses import replace
 from tlasql.inference.check import Checker
 from tlasql.lang.errors import Diagnostic, Location, TlaSqlError, fail
 from tlasql.lang.ir import Call, Expr, Literal, Model, Op, walk
-from tlasql.lang.types import SetOf, Type
+from tlasql.lang.types import BOOL, INT, Scalar, SetOf, Type
 from tlasql.mapping.file import MappingFile
 from tlasql.read.module import Definition
 
@@ -39,13 +39,26 @@ def given_value(
         if isinstance(value, dict) and value.keys() == {"definition"}:
             return replace(_definition(str(value["definition"]), name, named), type=kind)
         found = _constant(value, where)
-        return found if kind is None else checker.check(found, {}, kind)
+        if kind is None:
+            return found
+        try:
+            return checker.check(found, {}, kind)
+        except TlaSqlError as error:
+            remedy = _listed(name, kind) if isinstance(value, list) else error.diagnostics[0].remedy
+            raise fail(where, error.diagnostics[0].message, remedy) from error
     except TlaSqlError as error:
         problem = error.diagnostics[0]
-        remedy = problem.remedy
-        if isinstance(value, list) and kind is not None:
-            remedy = f'a list is a set: give anything else as {name} = {{ definition = "The{name}" }}'
-        raise fail(where, f"[constants] {name}: {problem.message}", remedy) from error
+        raise fail(where, f"[constants] {name}: {problem.message}", problem.remedy) from error
+
+
+def _listed(name: str, kind: Type) -> str:
+    """What to write where a list is no value of a type."""
+    match kind:
+        case SetOf(element=Scalar() as element):
+            shown = {INT: "1, 2", BOOL: "true, false"}.get(element, '"a", "b"')
+            return f"its elements are of type {element}, as in {name} = [{shown}]"
+    define = f"define The{name} == ... in the module"
+    return f'a list is a set: {define}, and write {name} = {{ definition = "The{name}" }}'
 
 
 def _definition(name: str, replaced: str, named: Mapping[str, Definition]) -> Call:

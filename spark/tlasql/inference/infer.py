@@ -443,7 +443,8 @@ class Inference:
             if not self._fits(_type(first), _type(part)):
                 left = f"{_named(first)} of type {self._shown(first)}"
                 right = f"{_named(part)} of type {self._shown(part)}"
-                message = f"{expr.symbol} of different types: {left} against {right}"
+                of = "a set" if expr.symbol == "{}" else expr.symbol
+                message = f"{of} of different types: {left} against {right}"
                 kinds = (self._shown(first), self._shown(part))
                 pairs = (kinds, kinds[::-1])
                 if any(isinstance(one, SetOf) and f"{one.element}" == f"{other}" for one, other in pairs):

@@ -24,6 +24,7 @@ _PLACES = (
     (r"^\w+\([^=]*$", r"<<", "a parameter is one name, F(p), and its parts are p[1] and p[2]"),
     (r"\bLET\b.*$", r"<<", "LET defines one name at a time: LET a == e[1]  b == e[2] IN ..."),
     (r"\[[^\[\]]*\\in\b[^\[\]]*$", r"->|:", _FUNCTION),
+    (r"\[\s*\w+\s*\\in\b[^\[\]]*$", r"\]_", "[x \\in begins a function: write [(x \\in S) => ...]_v"),
     (r"\bCASE\b.*$", r":", "in CASE, -> follows a test"),
     (r"^\s*#", r"", _COMMENT),
     (r"^\s*$", r"#", _COMMENT),
