@@ -54,6 +54,15 @@ def test_a_record_whose_name_is_known_in_part_is_told(
     assert '[order |-> "A-1", amount |-> -5, ok |-> FALSE], [order |-> "A-1", amount |-> 7' in said
 
 
+def test_what_nothing_exercises_is_no_success(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for path in (folder / "data").iterdir():
+        path.write_text(path.read_text(encoding="utf-8").partition("\n")[0] + "\n", encoding="utf-8")
+    assert main(["explain", *FILES, "--data", "data"]) == 2
+    said = capsys.readouterr()
+    assert said.out.count("not exercised (0 checked") == 3
+    assert "nothing was judged" in said.err
+
+
 def test_a_record_of_no_known_order_may_be_of_any(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It may be the one that is asked for; of another shop it is not."""
     _claim(folder, "\\A p \\in payments : p.ok => \\E q \\in payments : q.order = p.order /\\ q.amount < 0")

@@ -28,11 +28,11 @@ NOTHING, FOUND, UNJUDGED = 0, 1, 2
 
 def explain_violations(compiled: CompiledModule, options: argparse.Namespace) -> int:
     """Judge the data, tell the first violations of each definition; 1 when there is any, or else 2 when
-    something is unknown, or the data of a definition cannot be judged.
+    something is unknown, nothing is exercised, or the data of a definition cannot be judged.
     """
     data = Data(options.data, compiled.schemas)
     check_rows(data, compiled.mapping)
-    found, unjudged = NOTHING, False
+    found, unjudged, exercised = NOTHING, False, False
     lacking: dict[tuple[str, str], Diagnostic] = {}
     chosen = _chosen(compiled, options.only)
     for place, each in enumerate(chosen, start=1):
@@ -51,6 +51,7 @@ def explain_violations(compiled: CompiledModule, options: argparse.Namespace) ->
         print(f"{each.mark.id}: {_counted(rows)}")
         found = FOUND if violated else found
         unjudged = unjudged or any(row["verdict"] is None for row in rows)
+        exercised = exercised or any(row["exercised"] for row in rows)
         for number, row in enumerate(violated[: options.limit], start=1):
             around = window(compiled, each, row, data.rows, DUCKDB)
             print(f"\n{explanation(compiled, each, row, around)}")
@@ -61,7 +62,9 @@ def explain_violations(compiled: CompiledModule, options: argparse.Namespace) ->
             print()
     if lacking:
         print(TlaSqlError(lacking.values()), file=sys.stderr)
-    return UNJUDGED if unjudged and found == NOTHING else found
+    if not (unjudged or exercised):
+        print("nothing was judged: no row is what these definitions speak of", file=sys.stderr)
+    return UNJUDGED if found == NOTHING and (unjudged or not exercised) else found
 
 
 def _chosen(compiled: CompiledModule, only: Sequence[str]) -> list[Compiled]:
