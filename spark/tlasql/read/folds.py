@@ -84,7 +84,7 @@ def _closed(
     test, base, step = parts
     if _applied(base, own) or _applied(test, own):
         return None
-    form = _folded((test, base, _one_call(step, own)), own, parameters, fresh)
+    form = _folded((test, base, step), own, parameters, fresh)
     if form is not None or _ways(step, own) is not None:
         return form
     # what is joined on the way out may be joined on the way in
@@ -93,7 +93,7 @@ def _closed(
         carried = _carried(step, own, symbol, out)
         if carried is not None:
             base = Op(base.location, symbol, (out, base))
-            form = _folded((test, base, _one_call(carried, own)), own, (*parameters, out), fresh)
+            form = _folded((test, base, carried), own, (*parameters, out), fresh)
             return None if form is None else substitute(form, out, neutral(step.location))
     return None
 
@@ -101,18 +101,21 @@ def _closed(
 def _folded(
     parts: tuple[Expr, Expr, Expr], own: int, parameters: Sequence[Expr], fresh: Callable[[], int]
 ) -> Expr | None:
-    _, _, step = parts
+    test, base, step = parts
+    ways = _ways(step, own)
+    if ways is not None and ways.call is not None and ways.leave is None:
+        step = ways.call
     calls: list[Call] = []
     for each in walk(step):
         if isinstance(each, Call) and each.uid == own and not any(alike(each, other) for other in calls):
             calls.append(each)
     if not calls:
         return None
-    ways = _ways(step, own) or _Ways(Literal(step.location, False), calls[0], None)
+    ways = ways or _Ways(Literal(step.location, False), calls[0], None)
     call = ways.call
     if call is None or len(call.arguments) != len(parameters) or (len(calls) > 1 and ways.leave is None):
         return None
-    return _Fold(parts, ways, call, parameters, fresh).form()
+    return _Fold((test, base, step), ways, call, parameters, fresh).form()
 
 
 def _carried(step: Expr, own: int, symbol: str, out: Expr) -> Expr | None:
@@ -238,21 +241,6 @@ def _opposite(one: Expr, other: Expr) -> bool:
     """Whether exactly one of two tests is true, as the text shows."""
     negated = Op(one.location, "~", (one,))
     return other in (negated, positive(negated)) or one == Op(one.location, "~", (other,))
-
-
-def _one_call(step: Expr, own: int) -> Expr:
-    """``IF test THEN F(rest, x) ELSE F(rest, y)`` as ``F(rest, IF test THEN x ELSE y)``."""
-    match step:
-        case Op(symbol="IF", arguments=(test, then, other)) if not _applied(test, own):
-            one, two = _one_call(then, own), _one_call(other, own)
-            if isinstance(one, Call) and isinstance(two, Call) and one.uid == two.uid == own:
-                return replace(
-                    one,
-                    arguments=tuple(
-                        _either(test, *pair) for pair in zip(one.arguments, two.arguments, strict=True)
-                    ),
-                )
-    return step
 
 
 def _either(test: Expr, one: Expr, other: Expr) -> Expr:
