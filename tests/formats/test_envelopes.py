@@ -152,6 +152,15 @@ def test_a_time_of_a_collector_is_no_time_of_a_program(envelope: Callable[[str],
         ("\0" * 4096 + KAFKAS % (BODY % (1, "")), "copytruncate"),
         ('"Nov 20, 2026","' + (KAFKAS % (BODY % (1, ""))).replace('"', '""') + '"', "as in CSV"),
         (KAFKAS % (BODY % (1, '","memberId":"****')), "in place of a name"),
+        (
+            json.dumps(
+                {
+                    "timeMillis": 1795212160024,
+                    "message": "Completed request:" + BODY % (1, '","memberId":"****'),
+                }
+            ),
+            "in place of a name",
+        ),
         (KAFKAS % (BODY % (1, '","topics":[{"name":"[Redacted]"}],"a":"')), "in place of a name"),
     ],
 )

@@ -84,10 +84,10 @@ _RENAMED = {
     '"partition":': '"partitionIndex":',
 }
 _LONGEST_MS = 1e12
-_MASKS = re.compile(rb"\*{3}|[\[<({](?:REDACTED|MASKED|FILTERED|HIDDEN)\b", re.IGNORECASE)
+_MASK = r"\*{3}|[\[<({](?:REDACTED|MASKED|FILTERED|HIDDEN)\b"
+_MASKS = re.compile(_MASK.encode(), re.IGNORECASE)
 _MASKED = re.compile(
-    rb'"(?:memberId|groupId|transactionalId|groupInstanceId|topic|name)":"[^"]*(?:%b)' % _MASKS.pattern,
-    re.IGNORECASE,
+    rf'"(?:memberId|groupId|transactionalId|groupInstanceId|topic|name)": ?"[^"]*(?:{_MASK})', re.IGNORECASE
 )
 _IS_MASKED = (
     "a program that collected it has put something in place of a name, so what it is about is not known: "
@@ -238,9 +238,9 @@ def _parse(request: bytes, *, of_topics: bool) -> tuple[_Parts, TopicsOfAnswer |
 
 def _row(line: bytes, logged_at_ms: int, parts: _Parts, answer: TopicsOfAnswer | None) -> Values:
     """The values of REQUEST_SCHEMA after the position, in its order. Raises ValueError for masked names."""
-    if _MASKS.search(line) and _MASKED.search(line):
-        raise ValueError(_IS_MASKED)
     around, request, response = parts
+    if _MASKS.search(line) and any(_MASKED.search(each or "") for each in (request, response)):
+        raise ValueError(_IS_MASKED)
     header, software = around.request_header, around.client_information
     topics = answer.topics if answer else None
     if header.request_api_key_name == _FETCH and response and '"partitionResponses":' in response:
