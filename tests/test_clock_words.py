@@ -46,6 +46,7 @@ def _row(ahead_ms: int, at: dt.datetime = WINTER, requests: int = 40, broker_id:
         ([_row(HOUR), _row(5 * HOUR)], "UTC", "Its files are of several time zones"),
         ([_row(-10_000)], "UTC", "is 10 s behind its records, as 40 requests show"),
         ([_row(-10_000)], "UTC", "No time zone is so far"),
+        ([_row(400)], "UTC", "is less than a second ahead of its records"),
         ([_row(90 * HOUR)], "UTC", "No time zone is so far"),
     ],
 )

@@ -47,6 +47,7 @@ TOPIC_UNKNOWN = "topic_unknown"
 CLIENT_UNKNOWN = "client_unknown"
 CONFIGURATION_UNKNOWN = "configuration_unknown"
 IN_ZOOKEEPER = "in_zookeeper"
+TOPIC_REMOVED = "topic_removed"
 NOT_SAID = "not_said"
 NO_VALUE = "no_value"
 
@@ -118,6 +119,12 @@ REASONS = {
     IN_ZOOKEEPER: Reason(
         "The cluster had its metadata in ZooKeeper then, so no metadata log tells it.",
         "Nothing: the metadata log begins with the migration to KRaft.",
+        is_beyond_logs=True,
+    ),
+    TOPIC_REMOVED: Reason(
+        "The topic was deleted within the minute by which brokers' clocks may differ: nothing tells what was "
+        "first.",
+        "Nothing: what was in the topic is gone, and holds nobody up.",
         is_beyond_logs=True,
     ),
     NOT_SAID: Reason(

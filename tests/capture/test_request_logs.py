@@ -159,6 +159,14 @@ def test_lines_in_another_order_are_not_read(
     assert [site.rows(each) for each in (tables.REQUESTS, tables.REQUEST_IDS, tables.TOPIC_LISTS)] == [[]] * 3
 
 
+def test_lines_that_a_collector_sent_twice_count_once(site: Site, captures: Path) -> None:
+    text = (captures / "healthy-4.3.1" / "broker-1" / "kafka-request.log").read_bytes()
+    (site.folder / "log").write_bytes(text * 2)
+    site.capture(Broker(1, request_logs=site.glob("log")))
+    assert site.rows(tables.QUARANTINE) == []
+    assert max(row["position"] for row in site.rows(tables.REQUESTS)) < len(text)
+
+
 def test_of_files_put_together_the_first_is_read(
     site: Site, captures: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

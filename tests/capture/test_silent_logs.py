@@ -57,6 +57,22 @@ def test_where_all_are_silent_the_cluster_is_told(empty_lake: Callable[[], Setti
     assert {broker: reason for broker, (reason, _) in found.items()} == {None: "no_requests"}
 
 
+def test_where_no_line_can_be_read_none_is_asked_to_switch_it_on(
+    empty_lake: Callable[[], Settings], heard: Broker, tmp_path: Path
+) -> None:
+    log, settings = tmp_path / "kafka-request.log", empty_lake()
+    log.write_text("22:02:40 DEBUG Completed request:{} (kafka.request.logger)\n" * 2)
+    unreadable = Broker(2, request_logs=(str(log),))
+    for _ in range(2):  # the second run reads nothing
+        found = _captured(settings, unreadable)
+        assert {broker: reason for broker, (reason, _) in found.items()} == {
+            None: "no_requests",
+            2: "bad_line",
+        }
+        assert found[None][1].endswith("what is wrong with each file is said of it")
+        assert {reason for reason, _ in _captured(settings, heard, unreadable).values()} == {"bad_line"}
+
+
 def test_no_request_log_is_asked_of_a_controller(
     empty_lake: Callable[[], Settings], heard: Broker, captures: Path, tmp_path: Path
 ) -> None:

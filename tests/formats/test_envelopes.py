@@ -149,6 +149,19 @@ def test_a_time_of_a_collector_is_no_time_of_a_program(envelope: Callable[[str],
         ),
         (f"a: [1795212161.1, {in_docker(KAFKAS % '{}')}]", "in no known layout"),
         (f"kafka-request.log:17:{KAFKAS % '{}'}", "in no known layout"),
+        ("\0" * 4096 + KAFKAS % (BODY % (1, "")), "copytruncate"),
+        ('"Nov 20, 2026","' + (KAFKAS % (BODY % (1, ""))).replace('"', '""') + '"', "as in CSV"),
+        (KAFKAS % (BODY % (1, '","memberId":"****')), "in place of a name"),
+        (
+            json.dumps(
+                {
+                    "timeMillis": 1795212160024,
+                    "message": "Completed request:" + BODY % (1, '","memberId":"****'),
+                }
+            ),
+            "in place of a name",
+        ),
+        (KAFKAS % (BODY % (1, '","topics":[{"name":"[Redacted]"}],"a":"')), "in place of a name"),
     ],
 )
 def test_requests_in_unknown_envelopes_are_set_aside(text: str, told: str) -> None:
@@ -254,6 +267,17 @@ def test_requests_in_gelf_are_read(entry: dict[str, object]) -> None:
     message = f"Completed request:{BODY % (1, '')}"
     read = requests(json.dumps({**entry, "short_message": message}) + "\n")
     assert (read.rows.num_rows, read.faults) == (1, ())
+
+
+@pytest.mark.parametrize(
+    "own",
+    [{"timeMillis": 1795212160024}, {"instant": {"epochSecond": 1795212160, "nanoOfSecond": 24_500_000}}],
+)
+def test_the_time_of_the_program_goes_before_that_of_a_collector(own: dict[str, object]) -> None:
+    """Filebeat puts the members of a program's JSON beside its own time, which is seconds later."""
+    message = f"Completed request:{BODY % (1, '')}"
+    read = requests(json.dumps({"@timestamp": "2026-11-20T22:02:44.000Z", **own, "message": message}) + "\n")
+    assert read.rows["logged_at_ms"].to_pylist() == [1795212160024]
 
 
 def test_a_request_in_an_unknown_member_is_set_aside() -> None:

@@ -23,6 +23,17 @@ def test_a_clock_that_agrees_is_no_difference() -> None:
     assert differences([], brokers_with_another_clock([], 25)) == []
 
 
+def test_times_of_a_program_that_collects_lines_are_another_clock() -> None:
+    """It dates some lines at once, so each is late by something else."""
+    late = [
+        (1, ms + after, ms + after + 1, ms) for ms in range(NOON, NOON + 24_000, 1000) for after in [ms % 700]
+    ]
+    assert brokers_with_another_clock(late, 25) == {1}
+    # a broker that is slow for a moment
+    assert brokers_with_another_clock([*late[:8], *_times(0, 16)], 25) == frozenset()
+    assert brokers_with_another_clock(late[:8], 25) == frozenset()
+
+
 def test_each_broker_has_its_own() -> None:
     times = [*_times(HOUR), *_times(0, broker_id=2), *_times(-2 * HOUR, 4, broker_id=3)]
     others = brokers_with_another_clock(times, 25)

@@ -29,6 +29,7 @@ from fencepost.capture.collectors import collector
 from fencepost.capture.copies import copies
 from fencepost.capture.cuts import cut
 from fencepost.capture.files import modified
+from fencepost.capture.former_clusters import check_former_clusters
 from fencepost.capture.identities import check_identities
 from fencepost.capture.kinds import Kind
 from fencepost.capture.log_dirs import base_offset, has_no_replicas, with_known_topic_ids
@@ -98,8 +99,8 @@ def capture(
     at_most: int | None = None,
 ) -> CaptureSummary:
     """Read evidence that is new since the last run into ``bronze``; ``report`` is called with lines about
-    progress. Raises SettingsError, before it reads anything, if a log directory is another broker's, or if
-    the lake was begun with other pseudonyms.
+    progress. Raises SettingsError, before it reads anything, if a log directory is another broker's or
+    another cluster's, or if the lake was begun with other pseudonyms.
 
     ``engine_for`` returns the engine for a number of bytes of evidence, and a name for the work.
     ``at_most``: how many bytes are read; what is over waits for the next run.
@@ -107,6 +108,7 @@ def capture(
     store = store_properties(settings.lake)
     stores.use(store)
     check_identities(settings)
+    check_former_clusters(settings, catalog)
     now = datetime.now(UTC)
     written_to = written(settings.clusters)
     plan = make_plan(settings, Progress(catalog, settings.clusters))

@@ -16,12 +16,15 @@ from fencepost.capture.files import expand, inside, is_folder, names
 from fencepost.capture.log_dirs import partition_of
 from fencepost.capture.plan import REQUEST_LOG, SEGMENT, Fault
 from fencepost.settings import Broker, Cluster
-from fencepost.tables import FILES, REQUEST_IDS
+from fencepost.tables import FILES, QUARANTINE, REQUEST_IDS
 
 NO_REQUESTS = "no_requests"
 """The reason of these faults."""
 _REMEDY = "correct request_logs in the configuration, or switch on DEBUG on kafka.request.logger"
+_TOLD = "what is wrong with each file is said of it"
 _OF_CONTROLLERS = "__cluster_metadata-0"
+_NOT_TOLD = (NO_REQUESTS, "torn_tail")
+"""Reasons that do not say why no line could be read."""
 
 
 def silent_logs(
@@ -29,13 +32,15 @@ def silent_logs(
 ) -> list[Fault]:
     """A fault for each broker without any request line, and one for a cluster where all brokers have none.
 
-    Not for a broker whose request log has one of the ``faults`` that were found already, nor for a node
-    without partitions of topics (a controller) for which no request log is configured. A collector knows
-    nothing of logs that are not on its machine, and tells only of those that it was to read.
+    Not for a broker of which this run's ``faults``, or the quarantine, say what is wrong with its request
+    log, nor for a node without partitions of topics (a controller) for which no request log is configured. A
+    collector knows nothing of logs that are not on its machine, and tells only of those that it was to read.
     """
-    told = {(each.cluster, each.broker_id) for each in faults if each.kind == REQUEST_LOG}
-    columns = ("cluster", "broker_id", "entries")
     where = [{"kind": REQUEST_LOG, "cluster": frozenset(each.name for each in clusters)}]
+    read_badly = lake.scan(catalog, QUARANTINE, ("cluster", "broker_id", "reason"), where).to_pylist()
+    told = {(row["cluster"], row["broker_id"]) for row in read_badly if row["reason"] not in _NOT_TOLD}
+    told |= {(each.cluster, each.broker_id) for each in faults if each.kind == REQUEST_LOG}
+    columns = ("cluster", "broker_id", "entries")
     notes = lake.scan(catalog, FILES, columns, where)
     read = notes.filter(pc.greater(notes["entries"], 0)).group_by(["cluster", "broker_id"]).aggregate([])
     heard = {(row["cluster"], row["broker_id"]) for row in read.to_pylist()}
@@ -57,9 +62,10 @@ def _of_cluster(
     silent = [broker for broker in cluster.brokers if (cluster.name, broker.id) not in heard]
     silent = [broker for broker in silent if not _has_ids(catalog, cluster.name, broker.id)]
     if len(silent) == len(cluster.brokers) and not is_collector:
+        is_told = any((cluster.name, broker.id) in told for broker in silent)
         detail = (
-            "no request log of the cluster has a line of a request, and no other log says who presented "
-            f"which epoch: {_REMEDY}"
+            "no request log of the cluster has a line of a request that could be read, and no other log says "
+            f"who presented which epoch: {_TOLD if is_told else _REMEDY}"
         )
         yield Fault(cluster.name, None, REQUEST_LOG, "", 0, 0, NO_REQUESTS, detail)
         return

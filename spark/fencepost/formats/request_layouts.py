@@ -21,6 +21,11 @@ _FRACTION = re.compile(r"[,.]\d{3}|\d\d:\d\d:\d\d:\d{3}|\d{13}")
 _NOT_ALL = re.compile(rb'"MESSAGE" *: *null')
 _PRETTY = re.compile(rb'\s*"\w+": *"')
 _SPACED = re.compile(rb'\s|\{\s|\{"\w*"(?:\s|:\s)')
+_NOT_READ = "in a form that is not read (docs/operating.md, Layouts)"
+_TRUNCATED = (
+    "it begins with zeros: the file was emptied while the broker wrote it (copytruncate of logrotate), and "
+    "what was written meanwhile is lost; have Log4j roll the file, or logrotate rename it"
+)
 _IN_SEVERAL_LINES = "one document of JSON is in several lines"
 _REMEDY = (
     "have the broker's logging write [%d] %p %m (%c)%n, and its collector a line of it in each line "
@@ -49,8 +54,14 @@ def placed(line: bytes) -> LocatedRequest | None:
         if line.startswith(b"{") and _NOT_ALL.search(line):
             raise ValueError("journald has left out what is longer than 4,096 bytes: journalctl needs --all")
         if not log_entries.begins_entry(line) and _may_be_a_rest(line):
-            raise ValueError("it does not begin with a timestamp; it is the rest of a line that was cut")
+            raise ValueError(
+                f"it does not begin with a timestamp; it is the rest of a line that was cut, or {_NOT_READ}"
+            )
         return None
+    if line.startswith(b"\0"):
+        raise ValueError(_TRUNCATED)
+    if line.startswith(b'{""', at + len(MARK)):
+        raise ValueError(f"its quotes are doubled, as in CSV, which is {_NOT_READ}")
     if line.startswith(b"{"):
         return _of_json(line)
     time = log_entries.time_before(line[:at].decode("utf-8", "replace"))

@@ -84,6 +84,15 @@ _RENAMED = {
     '"partition":': '"partitionIndex":',
 }
 _LONGEST_MS = 1e12
+_MASK = r"\*{3}|[\[<({](?:REDACTED|MASKED|FILTERED|HIDDEN)\b"
+_MASKS = re.compile(_MASK.encode(), re.IGNORECASE)
+_MASKED = re.compile(
+    rf'"(?:memberId|groupId|transactionalId|groupInstanceId|topic|name)": ?"[^"]*(?:{_MASK})', re.IGNORECASE
+)
+_IS_MASKED = (
+    "a program that collected it has put something in place of a name, so what it is about is not known: "
+    "leave names as the broker wrote them (docs/operating.md, Pseudonyms, says how Fencepost stores others)"
+)
 _NO_TOPICS = (None, None, None)
 
 _Int32 = Annotated[int, Meta(ge=-(2**31), lt=2**31)]
@@ -228,8 +237,10 @@ def _parse(request: bytes, *, of_topics: bool) -> tuple[_Parts, TopicsOfAnswer |
 
 
 def _row(line: bytes, logged_at_ms: int, parts: _Parts, answer: TopicsOfAnswer | None) -> Values:
-    """The values of REQUEST_SCHEMA after the position, in its order."""
+    """The values of REQUEST_SCHEMA after the position, in its order. Raises ValueError for masked names."""
     around, request, response = parts
+    if _MASKS.search(line) and any(_MASKED.search(each or "") for each in (request, response)):
+        raise ValueError(_IS_MASKED)
     header, software = around.request_header, around.client_information
     topics = answer.topics if answer else None
     if header.request_api_key_name == _FETCH and response and '"partitionResponses":' in response:

@@ -20,24 +20,35 @@ class WrittenOrder:
     back, the file was put together of others, the newest first, as by ``cat kafka-request.log*``. Where only
     the time does, the clock was set back. If numbers go back within milliseconds, the lines were sorted. (A
     client may number a request before it asks for metadata, and send it after: seen once in 3,000 lines, by
-    Java clients.)
+    Java clients.) A line that is there again, as collectors send some twice, is in no order.
     """
 
     def __init__(self) -> None:
         self._newest: dict[str, tuple[int, int]] = {}
         self._put_together = self._set_back = self._at_once = self._swapped = 0
         self._is_lost = False
+        self._before: set[str] = set()
 
     def is_lost(self, rows: pa.RecordBatch) -> bool:
         """Whether these lines, or some before them, are not in the order in which they were written; ``rows``
         as of ``request_log.REQUEST_SCHEMA``, in the order of the file.
         """
-        known = rows.filter(pc.and_(pc.is_valid(rows["connection"]), pc.is_valid(rows["correlation_id"])))
+        again, self._before = self._again(rows["line_digest"].to_pylist())
+        known = pc.and_(pc.is_valid(rows["connection"]), pc.is_valid(rows["correlation_id"]))
+        known = rows.filter(pc.and_not(known, pa.array(again, pa.bool_())))
         if known.num_rows:
             self._note(known)
         sorted_anew = self._swapped * _MANY > self._at_once
         self._is_lost = self._is_lost or sorted_anew or self._put_together > self._set_back
         return self._is_lost
+
+    def _again(self, digests: list[str]) -> tuple[list[bool], set[str]]:
+        """Which of these lines were there before, among them or in the piece before; and all of them."""
+        seen, again = set(self._before), []
+        for digest in digests:
+            again.append(digest in seen)
+            seen.add(digest)
+        return again, set(digests)
 
     def _note(self, rows: pa.RecordBatch) -> None:
         # requests that a broker forwards have its connection, and the numbers of their clients

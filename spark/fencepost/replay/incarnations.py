@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.capture.plan import SEGMENT
+from fencepost.conditions import Within
 from fencepost.replay.coordinator_logs import (
     ALWAYS,
     ONLY,
@@ -46,6 +47,10 @@ _SEGMENT = re.compile(
     r"/(__consumer_offsets|__transaction_state)-(\d+)(\.[0-9a-f]{32}-(?:delete|stray))?/(\d{20})\.log"
 )
 _DELETE_TOPICS = 20
+_OF_COORDINATORS = frozenset({8, 11, 12, 13, 14, 22, 24, 25, 26, 28, 68})
+"""OffsetCommit to ConsumerGroupHeartbeat: requests that nobody answers before a broker has registered."""
+_CLOCKS_DIFFER_MS = 60_000
+"""The clocks of two brokers differ by less."""
 
 Captured = Mapping[tuple[str, str, str, int], Mapping[int | None, bool]]
 """(cluster, topic, topic id, partition) -> broker -> whether it has the whole log."""
@@ -58,7 +63,7 @@ def coordinator_logs(evidence: Evidence) -> dict[tuple[str, str], CoordinatorLog
     engine = evidence.engine
     batches = engine.scan(BATCHES, TERM_COLUMNS, [{"topic": _TOPICS}])
     terms = engine.collect(engine.map(batches, terms_of, _TERMS))
-    logs = logs_of(terms, evidence.metadata, evidence.tolerance_ms)
+    logs = logs_of(terms, evidence.metadata, evidence.tolerance_ms, _formatted_again(evidence))
     if not any(each.is_gone for of in logs.values() for each in of.incarnations):
         return logs
     files = engine.collect(engine.scan(FILES, FILE_COLUMNS, [{"kind": SEGMENT}]))
@@ -66,11 +71,29 @@ def coordinator_logs(evidence: Evidence) -> dict[tuple[str, str], CoordinatorLog
     return with_ends(logs, files, requests)
 
 
+def _formatted_again(evidence: Evidence) -> frozenset[str]:
+    """The clusters whose request logs have requests from before any broker registered: their brokers' disks
+    were formatted anew since, and the files of logs stayed.
+    """
+    where = []
+    for cluster, each in evidence.metadata.items():
+        starts = [start.from_ms for of_broker in each.registrations.values() for start in of_broker]
+        if each.from_beginning and starts:
+            begin_ms = min(starts) - (_CLOCKS_DIFFER_MS if len(each.registrations) > 1 else 0)
+            conditions = {"api_key": _OF_COORDINATORS, "logged_at_ms": Within(below=begin_ms)}
+            where.append({"cluster": cluster, **conditions})
+    found = evidence.engine.scan(REQUESTS, ("cluster",), where)
+    return frozenset(evidence.engine.collect(found)["cluster"].unique().to_pylist())
+
+
 def logs_of(
-    terms: pa.Table, metadata: Mapping[str, ClusterMetadata], tolerance_ms: int
+    terms: pa.Table,
+    metadata: Mapping[str, ClusterMetadata],
+    tolerance_ms: int,
+    formatted_again: Set[str] = frozenset(),
 ) -> dict[tuple[str, str], CoordinatorLogs]:
     """The incarnations, from ``terms_of`` of several parts of the evidence; without what ``with_ends``
-    adds.
+    adds. ``formatted_again``: clusters that were there before their metadata log.
     """
     captured: defaultdict[tuple[str, str], dict[str | None, list[_Term]]] = defaultdict(dict)
     for cluster, topic, topic_id, *term in tuples(_together(terms)):
@@ -79,7 +102,10 @@ def logs_of(
     logs = {}
     for cluster, topic in sorted(names | captured.keys()):
         of_cluster = metadata.get(cluster, ClusterMetadata())
-        incarnations = _incarnations(topic, captured.get((cluster, topic), {}), of_cluster)
+        had_another = cluster in formatted_again or not of_cluster.from_beginning
+        incarnations = _incarnations(
+            topic, captured.get((cluster, topic), {}), of_cluster, had_another=had_another
+        )
         logs[cluster, topic] = CoordinatorLogs(incarnations, tolerance_ms)
     return logs
 
@@ -175,7 +201,11 @@ def _together(terms: pa.Table) -> pa.Table:
 
 
 def _incarnations(
-    topic: str, captured: Mapping[str | None, list[_Term]], metadata: ClusterMetadata
+    topic: str,
+    captured: Mapping[str | None, list[_Term]],
+    metadata: ClusterMetadata,
+    *,
+    had_another: bool,
 ) -> tuple[Incarnation, ...]:
     known, elected = metadata.coordinators.get(topic, ()), metadata.elected.get(topic, {})
     found = [
@@ -199,7 +229,7 @@ def _incarnations(
         for number, (each, following) in enumerate(zip(found, [*found[1:], None], strict=True))
     ]
     first = in_order[0]
-    if first.created is not None and not metadata.from_beginning:
+    if first.created is not None and had_another:
         # the metadata log begins later than the cluster: there may have been another one before
         return (Incarnation(ended_ms=first.created.ms, is_gone=True), *in_order)
     return tuple(in_order)

@@ -20,8 +20,8 @@ from fencepost.replay.requests import LATEST_MS
 NOBODY = -1
 """Stands for an unknown leader: no broker has this id."""
 
-_MANY = 4
-"""From so many lines on it is no coincidence if all are late by about as much."""
+_MANY, _MOST = 4, 20
+"""From so many lines on it is no coincidence if all are late by about as much, or if most are late."""
 _QUARTER_MS, _HOUR_MS = 900_000, 3_600_000
 _SOME = 5
 """A difference that fewer than one in so many requests have is of requests that were matched by mistake."""
@@ -107,8 +107,10 @@ def _is_behind(early_ms: Longs, tolerance_ms: int) -> bool:
 
 def _is_ahead(late_ms: Longs, tolerance_ms: int) -> bool:
     """Whether the line's clock is ahead: single lines may be late, but not by more than LATEST_MS, and then
-    not all by about as much.
+    not all by about as much. Where most are late by this and that, their times are those of a program that
+    collected them, some at once.
     """
-    low, high = np.quantile(late_ms, (0.25, 0.75))
+    low, middle, high = np.quantile(late_ms, (0.25, 0.5, 0.75))
     alike = len(late_ms) >= _MANY and high - low < low / 2
-    return bool(low > tolerance_ms and (alike or low > LATEST_MS))
+    collected = len(late_ms) >= _MOST and middle > tolerance_ms
+    return bool(collected or (low > tolerance_ms and (alike or low > LATEST_MS)))

@@ -63,7 +63,7 @@ def _sentence(broker: int, rows: Sequence[Row], zone: str, read: str | None) -> 
     for row in rows:
         # by the second, which is how exactly it can be told
         apart[round(row["ahead_ms"] / 1000)] += row["requests"]
-    ahead = timedelta(seconds=apart.most_common(1)[0][0])
+    ahead = timedelta(seconds=apart.most_common(1)[0][0]) or timedelta(milliseconds=rows[0]["ahead_ms"])
     difference = f"{_length(abs(ahead))} {'ahead of' if ahead > timedelta() else 'behind'}"
     if read in (None, zone):
         remedy = _remedy(rows, zone)
@@ -140,6 +140,8 @@ def _name(offset: timedelta) -> str:
 def _length(time: timedelta) -> str:
     """A length of time in its two largest units."""
     seconds = int(time.total_seconds())
+    if not seconds:
+        return "less than a second"
     if seconds < 60:
         return f"{seconds} s"
     minutes, rest = divmod(seconds, 60)

@@ -41,7 +41,7 @@ class Evidence:
         unread = self._of(cluster, self._unread)
         silent = {row["broker_id"] for row in unread if row["reason"] == NO_REQUESTS}
         if None in silent:
-            return ["no request log has a line of a request"]
+            return ["no request log has a line of a request that could be read"]
         other_clocks = brokers_with_another_clock(self._of(cluster, self._clocks))
         if other_clocks and {broker.id for broker in cluster.brokers} <= other_clocks | silent:
             return ["no request can be placed in time: request logs have another clock than the records"]

@@ -185,11 +185,12 @@ def _assignment_epoch(state: State, rule: str | None) -> int | None:
 
     Brokers that do not know assignment epochs write none. To say what a later release would have decided,
     this is the epoch that it would have written itself, not the one as which it reads such records (the
-    member epoch).
+    member epoch). Of a broker whose release is not known it may be either.
     """
-    if rule is not None and rule != ASSIGNMENT_EPOCH and state.recorded is False and state.member_known:
-        return state.entered_epoch
-    return state.assignment_epoch
+    if rule == ASSIGNMENT_EPOCH or state.recorded is not False or not state.member_known:
+        return state.assignment_epoch
+    is_either = rule is None and state.assignment_epoch != state.entered_epoch
+    return None if is_either else state.entered_epoch
 
 
 def _committer(request: CommitRequest, *, managed: bool) -> str:

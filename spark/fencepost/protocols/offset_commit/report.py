@@ -115,7 +115,8 @@ def _commit_counts() -> str:
         for name, decision in decisions.items()
         for what, condition in _COUNTS.items()
     )
-    counts = f"count(*) AS commits, count_if(truth = 'unknown') AS truth_unknown, {counts}"
+    others = "count_if(broker_answer = 'other_error') AS other_errors"
+    counts = f"count(*) AS commits, count_if(truth = 'unknown') AS truth_unknown, {others}, {counts}"
     return f"SELECT cluster, {counts} FROM {COMMITS} GROUP BY cluster"
 
 
@@ -130,6 +131,12 @@ def _commit_lines(counts: Row | None) -> list[str]:
     for name in ("broker", *POLICIES):
         label = "the broker answered" if name == "broker" else name.replace("_", " ")
         lines.append(f"  {label:<22}" + "".join(f"{counts[f'{name}:{head}']:>18}" for head in _COUNTS))
+    if counts["other_errors"]:
+        text = (
+            f"The broker answered {counts['other_errors']:,} more with an error that fences nobody "
+            f"(broker_error of {COMMITS})."
+        )
+        lines += textwrap.wrap(text, WIDTH)
     if counts["truth_unknown"]:
         text = (
             f"Of {counts['truth_unknown']} of these commits it is not known whether their sender owned the "

@@ -89,6 +89,7 @@ class Facts:
     name, the time up to which a log is known to have all that was appended: FOREVER if it was captured to its
     final end. ``removals``: by cluster and id of a topic that was deleted, two times: what any broker dated
     before the first came before the deletion, and what it dated after the second came after it.
+    ``removed_once``: cluster and name of topics that were created once, and deleted.
     ``in_zookeeper``: clusters without a metadata log.
     """
 
@@ -101,6 +102,7 @@ class Facts:
     known_to: Mapping[tuple[str, str], int] = field(default_factory=dict)
     removals: Mapping[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
     in_zookeeper: frozenset[str] = frozenset()
+    removed_once: frozenset[tuple[str, str]] = frozenset()
 
     def is_known_past(self, partition: tuple[str, str], ms: int) -> bool:
         """Whether the log of a partition (cluster and name) was captured later than a time by the clock of
@@ -157,6 +159,7 @@ def collect_facts(
         known_to,
         _removals(metadata),
         in_zookeeper,
+        created_once & _removed(metadata),
     )
 
 
@@ -214,6 +217,16 @@ def _removals(metadata: Mapping[str, ClusterMetadata]) -> dict[tuple[str, str], 
             differ_ms = 0 if known.registrations.keys() == {node_id} else _CLOCKS_DIFFER_MS
             removals[cluster, topic_id] = ms - differ_ms, ms + differ_ms
     return removals
+
+
+def _removed(metadata: Mapping[str, ClusterMetadata]) -> frozenset[tuple[str, str]]:
+    """Cluster and name of the topics of which an incarnation was deleted."""
+    return frozenset(
+        (cluster, each.topic)
+        for cluster, known in metadata.items()
+        for each in known.topics.incarnations()
+        if each.topic_id in known.removed
+    )
 
 
 def _unnamed_producers(

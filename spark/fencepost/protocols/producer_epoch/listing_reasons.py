@@ -14,6 +14,7 @@ from fencepost.reasons import (
     LOST_IN_ELECTION,
     NOT_CAPTURED,
     NOT_TOLD_APART,
+    TOPIC_REMOVED,
     TOPIC_UNKNOWN,
     Unknown,
 )
@@ -26,6 +27,10 @@ _BY_NAME = Unknown(TOPIC_UNKNOWN, "the coordinator's records have only the name 
 _ENDS = Unknown(EVIDENCE_ENDS, "the coordinator's log is not known past the begin of the transaction")
 _PARTITION_ENDS = Unknown(
     EVIDENCE_ENDS, "the partition's log is not known past the end of the coordinator's transaction"
+)
+_REMOVED = Unknown(
+    TOPIC_REMOVED,
+    "clocks do not tell whether the coordinator's transaction ended before the topic was deleted",
 )
 _ALIKE = Unknown(NOT_TOLD_APART, "nothing tells which of the coordinator's transactions it is part of")
 
@@ -46,6 +51,7 @@ def why_unknown(listed: Longs, open_: Longs, left: Longs, moments: Moments) -> d
         (~moments.begins_since, _CLEANED),
         (~moments.created_once & (left > 0), _BY_NAME),
         (~moments.known_past, _ENDS),
+        ((open_ == 1) & (moments.ended_ms != UNKNOWN), _REMOVED),
         (open_ == 1, _PARTITION_ENDS),
         (np.ones(len(listed), dtype=np.bool_), _ALIKE),
     )

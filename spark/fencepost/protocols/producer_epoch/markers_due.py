@@ -30,6 +30,7 @@ from fencepost.reasons import (
     IN_ZOOKEEPER,
     NOT_CAPTURED,
     NOT_TOLD_APART,
+    TOPIC_REMOVED,
     TOPIC_UNKNOWN,
     Unknown,
 )
@@ -157,6 +158,7 @@ _ENDED = ("ended_first_offset", "ended_last_offset", "ended_records")
 
 
 _ENDS = Unknown(EVIDENCE_ENDS, "the partition's log was not captured past the end of the transaction")
+_REMOVED = Unknown(TOPIC_REMOVED, "clocks do not tell whether the marker came before the topic was deleted")
 _ALIKE = Unknown(NOT_TOLD_APART, "the partition's markers of this epoch cannot be told apart")
 _SHORTENED = Unknown(CLEANED_AWAY, "the beginning of the partition's log was removed")
 _MADE_AGAIN = Unknown(TOPIC_UNKNOWN, "the coordinator's record has only the name of a topic made again")
@@ -178,7 +180,8 @@ def _unknown(due: Due, is_known: Sequence[bool], too_soon: Flags, facts: Facts) 
 
 def _why_unknown(place: tuple[str, str], facts: Facts, *, ends: bool) -> Unknown:
     if facts.whole.get(place, False):
-        return _ENDS if ends else _ALIKE
+        is_removed = (place[0], place[1].rpartition(":")[0]) in facts.removed_once
+        return (_REMOVED if is_removed else _ENDS) if ends else _ALIKE
     if place in facts.shortened:
         return _SHORTENED
     return _MADE_AGAIN if place in facts.made_again else _HOLE
