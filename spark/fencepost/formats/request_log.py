@@ -85,7 +85,8 @@ _RENAMED = {
 }
 _LONGEST_MS = 1e12
 _MASK = r"\*{3}|[\[<({](?:REDACTED|MASKED|FILTERED|HIDDEN)\b"
-_MASKS = re.compile(_MASK.encode(), re.IGNORECASE)
+# Brokers write none of these but in names: looking for them is much faster than for a mask.
+_SIGNS_OF_MASKS = ("*", "<", '"[', '"(', '"{')
 _MASKED = re.compile(
     rf'"(?:memberId|groupId|transactionalId|groupInstanceId|topic|name)": ?"[^"]*(?:{_MASK})', re.IGNORECASE
 )
@@ -239,8 +240,9 @@ def _parse(request: bytes, *, of_topics: bool) -> tuple[_Parts, TopicsOfAnswer |
 def _row(line: bytes, logged_at_ms: int, parts: _Parts, answer: TopicsOfAnswer | None) -> Values:
     """The values of REQUEST_SCHEMA after the position, in its order. Raises ValueError for masked names."""
     around, request, response = parts
-    if _MASKS.search(line) and any(_MASKED.search(each or "") for each in (request, response)):
-        raise ValueError(_IS_MASKED)
+    for each in (request, response or ""):
+        if any(sign in each for sign in _SIGNS_OF_MASKS) and _MASKED.search(each):
+            raise ValueError(_IS_MASKED)
     header, software = around.request_header, around.client_information
     topics = answer.topics if answer else None
     if header.request_api_key_name == _FETCH and response and '"partitionResponses":' in response:

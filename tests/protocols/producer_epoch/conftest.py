@@ -500,6 +500,12 @@ def _partitions(request: Mapping[str, Any]) -> list[tuple[str, int]]:
 def _add(request: Mapping[str, Any], code: int) -> Body:
     partitions = _partitions(request)
     topics = [{"name": topic, "partitions": [partition]} for topic, partition in partitions]
+    if request.get("version", 4) <= 3:  # of one producer, as brokers before 3.5 name the fields
+        answered = [
+            {"name": topic, "results": [{"partitionIndex": partition, "errorCode": code}]}
+            for topic, partition in partitions
+        ]
+        return {**_producer(request), "topics": topics}, {"results": answered}
     results = [
         {
             "name": topic,
