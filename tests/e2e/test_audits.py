@@ -277,12 +277,16 @@ def test_nothing_is_green_where_a_segment_is_missing(audit: Any) -> None:
 
 
 def test_nothing_is_green_where_lines_of_a_request_log_are_missing(audit: Any) -> None:
-    """Half of the lines are gone, or a file that no configuration names: the commits that were stored
-    meanwhile show it.
+    """Half of the lines are gone, or a file that no configuration names: the commits that were stored, and
+    the transactions that were committed meanwhile show it.
     """
     thinned = {"half", "fewer-lines", "damaged"}
     unlogged = audit.rows("SELECT DISTINCT cluster FROM marts.fct_unlogged_commits")
     assert {row["cluster"] for row in unlogged} == thinned
+    ends = {row["cluster"] for row in audit.rows("SELECT DISTINCT cluster FROM marts.fct_unlogged_ends")}
+    assert ends
+    assert not ends & set(CAPTURES)
+    thinned |= ends
     green = "SELECT DISTINCT cluster FROM marts.fct_invariant_coverage WHERE status = 'holds'"
     clusters = {row["cluster"] for row in audit.rows(green)}
     assert clusters

@@ -18,6 +18,7 @@ from pyiceberg.catalog import Catalog
 from fencepost import lake
 from fencepost.capture.run import capture
 from fencepost.conditions import Where
+from fencepost.conditions.arrow import filter_rows
 from fencepost.definitions import queries
 from fencepost.engines.tasks import TaskEngine
 from fencepost.judge.engine import Engine
@@ -71,12 +72,7 @@ class InMemory(TaskEngine):
         self._bronze = bronze
 
     def scan(self, table: Table, columns: Sequence[str] = (), where: Where | None = None) -> pa.Table:
-        rows = self._bronze[table.name]
-        for condition in where or ():
-            for name, value in condition.items():
-                wanted = value if isinstance(value, frozenset) else (value,)
-                kind = rows.schema.field(name).type
-                rows = rows.filter(pc.is_in(rows[name], pa.array(list(wanted), kind)))
+        rows = filter_rows(self._bronze[table.name], where)
         return rows.select(list(columns)) if columns else rows
 
 

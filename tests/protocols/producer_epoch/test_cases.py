@@ -69,6 +69,11 @@ def _transaction(r: Row) -> str:
     return f"{start} {_or_unknown(r['outcome'])}{why}{late} [{listed}]"
 
 
+def _unlogged(r: Row) -> str:
+    producer = _producer(r["producer_id"], r["producer_epoch"])
+    return f"{r['transactional_id']} {producer} at {r['record_offset']} of broker {r['broker_id']}"
+
+
 def _marker(r: Row) -> str:
     counts = f"found {_or_unknown(r['found'])}, wrong {_or_unknown(r['wrong'])}"
     done = "completed" if r["completed"] else "not completed"
@@ -199,6 +204,7 @@ def _as_text(tables: Rows) -> dict[str, list[str]]:
         "log_coverage": _coverage,
         "transactional_ids": _id,
         "transactions": _transaction,
+        "unlogged_ends": _unlogged,
         "transaction_markers": _marker,
         "partition_transactions": _partition_transaction,
         "producer_states": _state,

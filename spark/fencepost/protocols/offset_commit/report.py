@@ -10,7 +10,7 @@ from typing import Any
 
 from fencepost.protocols.base import Explanation, Verdict
 from fencepost.protocols.offset_commit.simulation.arguments import POLICIES
-from fencepost.protocols.reported import row_of_each_cluster
+from fencepost.protocols.reported import row_of_each_cluster, unlogged_by_cluster, unlogged_sentence
 from fencepost.reading import Reader, rows
 from fencepost.words import WIDTH, counted, printable, time_of
 
@@ -53,12 +53,6 @@ SELECT cluster, outcome, cause, sum(offsets) AS offsets FROM {REDELIVERIES}
 GROUP BY cluster, outcome, cause ORDER BY offsets DESC, cause
 """
 
-_UNLOGGED = f"""
-SELECT cluster, count(*) AS commits, min(stored_at) AS first_at, max(stored_at) AS last_at,
-  min(broker_id) AS broker_id, count(DISTINCT broker_id) AS brokers
-FROM {UNLOGGED} GROUP BY cluster
-"""
-
 
 class Commits:
     """What the broker and each policy answered, what refusing owners cost, which commits have no line,
@@ -69,7 +63,7 @@ class Commits:
         by_cluster = partial(row_of_each_cluster, reader)
         self._commits = by_cluster(_commit_counts())
         self._cost = by_cluster(_COST)
-        self._unlogged = by_cluster(_UNLOGGED)
+        self._unlogged = unlogged_by_cluster(reader, UNLOGGED, "stored_at")
         self._removed = rows(reader.query(_REMOVED))
         self._redelivered = rows(reader.query(_REDELIVERED))
 
@@ -150,15 +144,7 @@ def _unlogged_lines(unlogged: Row | None) -> list[str]:
     """A sentence about stored commits whose lines are missing; no lines if there are none."""
     if unlogged is None:
         return []
-    several = unlogged["brokers"] > 1
-    whose = f"{unlogged['brokers']} brokers" if several else f"broker {unlogged['broker_id']}"
-    commits = counted(unlogged["commits"], "commit that was", "commits that were")
-    text = (
-        f"Lines are missing in the request logs of {whose}: there is none of {commits} "
-        f"stored from {time_of(unlogged['first_at'])} to {time_of(unlogged['last_at'])}, although "
-        "there are earlier and later ones. Nothing that rests on request logs counts as holding. "
-        f"All of them: {UNLOGGED}."
-    )
+    text = unlogged_sentence(unlogged, UNLOGGED, "commit that was stored", "commits that were stored")
     return textwrap.wrap(text, WIDTH, break_on_hyphens=False)
 
 

@@ -15,6 +15,7 @@ from fencepost.protocols.producer_epoch.tables import (
     TRANSACTION_CLOCKS,
     TRANSACTIONAL_IDS,
     TRANSACTIONS,
+    UNLOGGED_ENDS,
 )
 from fencepost.protocols.producer_epoch.transaction_log import TransactionRecord
 from fencepost.protocols.producer_epoch.transaction_metadata import Transition
@@ -35,6 +36,7 @@ class CoordinatorRows:
         self.decided = DecidedRequests()
         self.states = Columns(ID_STATES)
         self.clocks = Columns(TRANSACTION_CLOCKS)
+        self.unlogged = Columns(UNLOGGED_ENDS)
         kinds = (
             account.LISTED_PARTITION,
             account.ANSWERED_TRANSACTION,
@@ -51,6 +53,7 @@ class CoordinatorRows:
             self.transactions,
             self.states,
             self.clocks,
+            self.unlogged,
             *self.decided.columns,
         )
         account_rows = {kind: rows.to_arrow() for kind, rows in self.account_rows.items()}

@@ -21,7 +21,7 @@ def committed_without_clock(
     coordinator's own.
     """
     written = (
-        (_presented_by_end(record), record)
+        (presented_by_end(record), record)
         for record in records
         if record.status == PREPARE_COMMIT and record.transaction_version >= 2
     )
@@ -33,6 +33,16 @@ def _requested_ends(requests: Iterable[RequestRow]) -> Iterator[tuple[Content, R
     for each in requests:
         if each.api_key == END and each.error == NONE:
             yield (each.producer_id, each.producer_epoch, each.result), each
+
+
+def presented_by_end(record: TransactionRecord) -> Content:
+    """The content of the EndTxn that wrote a Prepare record. In transaction version 2 it presented the epoch
+    before.
+    """
+    epoch = record.producer_epoch
+    moved = epoch is not None and record.transaction_version >= 2
+    presented = epoch - 1 if moved and epoch is not None else epoch
+    return record.producer_id, presented, "COMMIT" if record.status == PREPARE_COMMIT else "ABORT"
 
 
 def ended_pairs(
@@ -49,7 +59,7 @@ def ended_pairs(
     """
     fences = [each for each in requests if each.api_key == INIT and each.error == BUSY]
     written = (
-        (_presented_by_end(each.record), each.record)
+        (presented_by_end(each.record), each.record)
         for each in transitions
         if each.record.prepares and not _may_be_a_fence(each.record, fences, tolerance_ms)
     )
@@ -83,16 +93,6 @@ def _handled(late_lines: LateLines) -> Callable[[RequestRow], tuple[int, int]]:
         return request.requested_ms - min(late_ms, late_lines.tolerance_ms), request.responded_ms
 
     return handled
-
-
-def _presented_by_end(record: TransactionRecord) -> Content:
-    """The content of the EndTxn that wrote a Prepare record. In transaction version 2 it presented the epoch
-    before.
-    """
-    epoch = record.producer_epoch
-    moved = epoch is not None and record.transaction_version >= 2
-    presented = epoch - 1 if moved and epoch is not None else epoch
-    return record.producer_id, presented, "COMMIT" if record.status == PREPARE_COMMIT else "ABORT"
 
 
 def _may_be_a_fence(record: TransactionRecord, fences: Iterable[RequestRow], tolerance_ms: int) -> bool:

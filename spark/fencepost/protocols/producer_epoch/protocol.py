@@ -19,6 +19,7 @@ PROTOCOL = Protocol(
     name="producer_epoch",
     tables=tables.TABLES,
     clocks=(tables.TRANSACTION_CLOCKS,),
+    unlogged=(tables.UNLOGGED_ENDS,),
     rebuild=Later(f"{__package__}.rebuild:rebuild"),
     states=tables.STATES,
     requests={

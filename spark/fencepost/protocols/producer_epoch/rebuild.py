@@ -59,6 +59,7 @@ from fencepost.protocols.producer_epoch.tables import (
     TRANSACTION_MARKERS,
     TRANSACTIONAL_IDS,
     TRANSACTIONS,
+    UNLOGGED_ENDS,
 )
 from fencepost.protocols.producer_epoch.tasks import ACCOUNT, CONNECTION_EPOCHS, NEWEST, of_kinds
 from fencepost.protocols.producer_epoch.verifications import BEGAN, VERIFIED, committed, verified
@@ -245,7 +246,7 @@ def _replayed_coordinators(
             engine.parallelism,
         ),
         [
-            *(TRANSACTIONAL_IDS, TRANSACTIONS, *_DECIDED, LOG_COVERAGE, TRANSACTION_CLOCKS),
+            *(TRANSACTIONAL_IDS, TRANSACTIONS, UNLOGGED_ENDS, *_DECIDED, LOG_COVERAGE, TRANSACTION_CLOCKS),
             *(ID_STATES, ACCOUNT),
         ],
     )

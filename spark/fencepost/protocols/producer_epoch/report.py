@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from functools import partial
 
-from fencepost.protocols.reported import row_of_each_cluster
+from fencepost.protocols.reported import row_of_each_cluster, unlogged_by_cluster, unlogged_sentence
 from fencepost.reading import Reader, rows
 from fencepost.words import WIDTH, counted, printable
 
@@ -19,6 +19,7 @@ STABLE = "marts.fct_last_stable_offsets"
 WAITS = "marts.fct_transaction_waits"
 UNSTABLE = "marts.fct_unstable_offsets"
 REFUSED = "marts.fct_refused_produces"
+UNLOGGED = "marts.fct_unlogged_ends"
 REASONS = {
     "epoch_is_over": "of a fenced producer",
     "not_in_transaction": "outside a transaction",
@@ -119,10 +120,14 @@ class Producers:
         self._waits = by_cluster(_WAITS)
         self._unstable = by_cluster(_UNSTABLE)
         self._produces = rows(reader.query(_PRODUCES))
+        self._unlogged = unlogged_by_cluster(reader, UNLOGGED, "prepared_at")
 
     def __call__(self, cluster: str) -> list[str]:
         """The lines about the producers of one cluster; none without producers."""
+        unlogged = self._unlogged.get(cluster)
+        what = ("committed transaction", "committed transactions")
         sentences = [
+            *([unlogged_sentence(unlogged, UNLOGGED, *what)] if unlogged else []),
             *self._transactions(cluster),
             *self._ended(cluster),
             *self._fenced(cluster),

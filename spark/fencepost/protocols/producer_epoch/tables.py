@@ -133,6 +133,23 @@ TRANSACTIONS = Table(
     end_columns=("completed_at",),
 )
 
+UNLOGGED_ENDS = Table(
+    "silver.unlogged_ends",
+    "One row per committed transaction of which the request log has no EndTxn, although its coordinator has "
+    "logged requests of the transactional id before and after it: lines are missing there.",
+    {
+        **_LOG,
+        "transactional_id": "string",
+        "producer_id": "bigint",
+        "producer_epoch": "int",  # of the Prepare record
+        "record_offset": "bigint",  # of the Prepare record
+        "broker_id": "int",  # that wrote it
+        "prepared_at": "timestamp",
+    },
+    ("cluster", "partition_key", "record_offset"),
+    end_columns=("prepared_at",),
+)
+
 TRANSACTION_MARKERS = Table(
     "silver.transaction_markers",
     "One row per prepared transaction and partition in it, with the marker that is due there. The scope "
@@ -577,6 +594,7 @@ TABLES = (
     PARTITION_TRANSACTIONS, PRODUCER_SNAPSHOTS, LOCAL_BUMPS, PRODUCER_REQUESTS, PRODUCER_FENCINGS,
     INIT_PRODUCER_IDS, INIT_PRODUCER_ID_STATES, END_TXNS, END_TXN_STATES, ADD_PARTITIONS_TO_TXNS,
     ADD_PARTITIONS_TO_TXN_STATES, CLIENT_EVENTS, TRANSACTION_CLOCKS,
+    UNLOGGED_ENDS,
 )  # fmt: skip
 
 STATES = (LOG_STATES, ID_STATES, COUNTS)

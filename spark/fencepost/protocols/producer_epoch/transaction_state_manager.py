@@ -45,6 +45,7 @@ from fencepost.protocols.producer_epoch.transaction_log import (
 )
 from fencepost.protocols.producer_epoch.transaction_metadata import TransactionMetadata, Transition
 from fencepost.protocols.producer_epoch.transactions import Transaction, transactions
+from fencepost.protocols.producer_epoch.unlogged_ends import UnloggedEnds
 from fencepost.protocols.producer_epoch.verifications import verified_during
 from fencepost.protocols.producer_epoch.verified_transactions import Verified, verified_transactions
 from fencepost.protocols.producer_epoch.witnesses import Witnesses
@@ -195,6 +196,8 @@ class TransactionStateManager:
                 *place,
                 *self._coordinator.how_far(self._coordinator.known_from()),
             )
+        if self._coordinator is not None:
+            self._add_unlogged(rows, self._coordinator)
         for _, each in sorted(self._ids.items()):
             transitions = self._replay(each)
             transactions_of_id = transactions(transitions, each.state.transaction)
@@ -226,6 +229,15 @@ class TransactionStateManager:
                 forgotten.note(self._incarnation, each.records, None if is_torn else open_transactions)
         for refusal in refusals(self._unnamed, self._connection_epochs.get("", {}), self._tolerance_ms):
             add_idempotent(rows.account_rows[account.FENCING], self._cluster, refusal)
+
+    def _add_unlogged(self, rows: CoordinatorRows, coordinator: Coordinator) -> None:
+        unlogged = UnloggedEnds(coordinator, self._tolerance_ms)
+        for _, each in sorted(self._ids.items()):
+            for broker, end in unlogged.of(each.records, each.timed_requests):
+                # of a time that passed twice nothing tells what came first
+                if self._steps.is_steady(broker, end.timestamp_ms, end.timestamp_ms):
+                    own = (end.transactional_id, end.producer_id, end.producer_epoch, end.offset, broker)
+                    rows.unlogged.add(*coordinator.key, *own, end.timestamp_ms)
 
     def _add_history(
         self,
