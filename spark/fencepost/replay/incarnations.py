@@ -5,7 +5,7 @@ created and deleted, and the captured logs have topic ids.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 
@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.capture.plan import SEGMENT
-from fencepost.conditions import Within
+from fencepost.conditions import Condition, Within
 from fencepost.replay.coordinator_logs import (
     ALWAYS,
     ONLY,
@@ -49,6 +49,8 @@ _SEGMENT = re.compile(
 _DELETE_TOPICS = 20
 _OF_COORDINATORS = frozenset({8, 11, 12, 13, 14, 22, 24, 25, 26, 28, 68})
 """OffsetCommit to ConsumerGroupHeartbeat: requests that nobody answers before a broker has registered."""
+_MANY = 20
+"""So many requests show that a cluster has logged some since it was formatted."""
 _CLOCKS_DIFFER_MS = 60_000
 """The clocks of two brokers differ by less."""
 
@@ -72,18 +74,30 @@ def coordinator_logs(evidence: Evidence) -> dict[tuple[str, str], CoordinatorLog
 
 
 def _formatted_again(evidence: Evidence) -> frozenset[str]:
-    """The clusters whose request logs have requests from before any broker registered: their brokers' disks
-    were formatted anew since, and the files of logs stayed.
+    """The clusters whose request logs have requests from before any broker registered, and many from after:
+    their brokers' disks were formatted anew in between, and the files of logs stayed. If nearly all requests
+    are from before, their times are of another zone.
     """
-    where = []
+    begin_ms = {}
     for cluster, each in evidence.metadata.items():
         starts = [start.from_ms for of_broker in each.registrations.values() for start in of_broker]
         if each.from_beginning and starts:
-            begin_ms = min(starts) - (_CLOCKS_DIFFER_MS if len(each.registrations) > 1 else 0)
-            conditions = {"api_key": _OF_COORDINATORS, "logged_at_ms": Within(below=begin_ms)}
-            where.append({"cluster": cluster, **conditions})
+            begin_ms[cluster] = min(starts) - (_CLOCKS_DIFFER_MS if len(each.registrations) > 1 else 0)
+    before = _requests_of(evidence, {cluster: Within(below=ms) for cluster, ms in begin_ms.items()})
+    after = _requests_of(evidence, {cluster: Within(least=begin_ms[cluster]) for cluster in before})
+    return frozenset(cluster for cluster, number in after.items() if number >= _MANY)
+
+
+def _requests_of(evidence: Evidence, logged: Mapping[str, Within]) -> Counter[str]:
+    """How many requests to coordinators the clusters have from these times."""
+    where: list[Condition] = [
+        {"cluster": cluster, "api_key": _OF_COORDINATORS, "logged_at_ms": times}
+        for cluster, times in logged.items()
+    ]
+    if not where:
+        return Counter()
     found = evidence.engine.scan(REQUESTS, ("cluster",), where)
-    return frozenset(evidence.engine.collect(found)["cluster"].unique().to_pylist())
+    return Counter(evidence.engine.collect(found)["cluster"].to_pylist())
 
 
 def logs_of(
