@@ -13,7 +13,8 @@ from fencepost.protocols.producer_epoch import report
 from fencepost.protocols.producer_epoch.report import Producers
 from fencepost.reading import Reader
 
-ONE = """1 transaction: 1 committed, 0 aborted, 0 open (0 of them past their timeout).
+ONE = """Lines are missing in the request logs of 2 brokers: there is none of 1 committed transaction from
+1 transaction: 1 committed, 0 aborted, 0 open (0 of them past their timeout).
 1 EndTxn request, 0 of them refused. The shipped rule decides 0 of them otherwise than KIP-890
 1 request of a fenced producer was refused: 1 by a new instance.
 1 transactional id expired. 1 transactional id was lost with its coordinator's log.
@@ -24,7 +25,8 @@ Producers waited 1 time for a transaction of theirs to be complete (CONCURRENT_T
 Consumers waited 1 time for offsets that a transaction held (UNSTABLE_OFFSET_COMMIT).
 1 partition holds back what read_committed consumers see: 1 may be aborted, 0 not, and of 0 that is
 1 dangling transaction holds back what read_committed consumers see; the oldest:"""
-MANY = """2,000 transactions: 1 committed, 0 aborted, 0 open (0 of them past their timeout).
+MANY = """there is none of 2,000 committed transactions from
+2,000 transactions: 1 committed, 0 aborted, 0 open (0 of them past their timeout).
 2,000 EndTxn requests, 0 of them refused. The shipped rule decides 0 of them otherwise than KIP-890
 2,000 requests of fenced producers were refused: 2,000 by a new instance.
 2,000 transactional ids expired. 2,000 transactional ids were lost with their coordinator's log.
@@ -46,7 +48,8 @@ class _Marts:
         waits = {"waited_ms": 5, "awaited_partition": None, "broker_id": None, "waited_for": None}
         ends = {"all": number, "committed": 1, "aborted": 0, "open": 0, "late": 0}
         some = dict.fromkeys(("bumps", "producers", "again", "expired", "deleted", "contended"), number)
-        row = {**named, **waits, **some, "turns": number, "episodes": number, "answers": number}
+        missing = {"number": number, "brokers": 2, "first_at": None, "last_at": None}
+        row = {**named, **waits, **some, **missing, "turns": number, "episodes": number, "answers": number}
         self._rows = {
             report._ENDS: [named | ends],
             report._REFUSED: [named | {"requests": number, "refused": 0, "unlike": 0, "unknown": 0}],
