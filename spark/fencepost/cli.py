@@ -40,6 +40,10 @@ EXIT_CODES = (
 )
 
 
+_NAMED_IN_CONFIGURATION = (
+    "The logs that it reads are named in the configuration: let fencepost init PATH ... write one."
+)
+
 _LONG = (commands.audit, commands.collect)
 """The commands that make garbage."""
 _ALERTING = (commands.audit, commands.alerts, commands.doctor)
@@ -178,11 +182,6 @@ def _megabytes(text: str) -> int:
     if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 1_000_000:
         raise argparse.ArgumentTypeError(f"{text!r} is no number of megabytes between 1 and 1000000")
     return int(text) * 1_000_000
-
-
-_NAMED_IN_CONFIGURATION = (
-    "The logs that it reads are named in the configuration: let fencepost init PATH ... write one."
-)
 
 
 def _parser() -> Parser:

@@ -25,7 +25,7 @@ from fencepost.replay.entities import tuples
 from fencepost.replay.evidence import Evidence
 from fencepost.replay.keys import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from fencepost.replay.logs import by_log
-from fencepost.replay.metadata import ClusterMetadata
+from fencepost.replay.metadata import CLOCKS_DIFFER_MS, ClusterMetadata
 from fencepost.replay.requests import LINE_COLUMNS, each_line
 from fencepost.tables import BATCHES, FILES, REQUESTS
 
@@ -51,8 +51,6 @@ _OF_COORDINATORS = frozenset({8, 11, 12, 13, 14, 22, 24, 25, 26, 28, 68})
 """OffsetCommit to ConsumerGroupHeartbeat: requests that nobody answers before a broker has registered."""
 _MANY = 20
 """So many requests show that a cluster has logged some since it was formatted."""
-_CLOCKS_DIFFER_MS = 60_000
-"""The clocks of two brokers differ by less."""
 
 Captured = Mapping[tuple[str, str, str, int], Mapping[int | None, bool]]
 """(cluster, topic, topic id, partition) -> broker -> whether it has the whole log."""
@@ -82,7 +80,7 @@ def _formatted_again(evidence: Evidence) -> frozenset[str]:
     for cluster, each in evidence.metadata.items():
         starts = [start.from_ms for of_broker in each.registrations.values() for start in of_broker]
         if each.from_beginning and starts:
-            begin_ms[cluster] = min(starts) - (_CLOCKS_DIFFER_MS if len(each.registrations) > 1 else 0)
+            begin_ms[cluster] = min(starts) - (CLOCKS_DIFFER_MS if len(each.registrations) > 1 else 0)
     before = _requests_of(evidence, {cluster: Within(below=ms) for cluster, ms in begin_ms.items()})
     after = _requests_of(evidence, {cluster: Within(least=begin_ms[cluster]) for cluster in before})
     return frozenset(cluster for cluster, number in after.items() if number >= _MANY)

@@ -29,6 +29,10 @@ from fencepost.replay.metadata_records import REGISTER_BROKER, MetadataRecord
 _COORDINATORS_TOPICS = (OFFSETS_TOPIC, TRANSACTIONS_TOPIC)
 
 
+CLOCKS_DIFFER_MS = 60_000
+"""The clocks of two brokers differ by less."""
+
+
 @dataclass(frozen=True, slots=True)
 class Incarnation:
     """A topic from its creation until the creation of the next topic with that name.

@@ -15,13 +15,10 @@ from fencepost.protocols.producer_epoch.arrow import UNKNOWN, longs
 from fencepost.protocols.producer_epoch.first_segments import first_segments
 from fencepost.replay.keys import TRANSACTIONS_TOPIC
 from fencepost.replay.log_ends import ends_of_stopped_clusters
-from fencepost.replay.metadata import ClusterMetadata
+from fencepost.replay.metadata import CLOCKS_DIFFER_MS, ClusterMetadata
 
 FOREVER = 2**63 - 1
 """The time up to which a log is known that will never be written again."""
-
-_CLOCKS_DIFFER_MS = 60_000
-"""The clocks of two brokers differ by less."""
 
 _SENT_AGAIN_MS = 300_000
 """A line may be written late, and what it says may be a batch that was sent before: no earlier than this."""
@@ -198,7 +195,7 @@ def _known_to(
             continue
         is_one_clock = len(metadata[cluster].registrations) == 1
         times = [
-            None if dated_ms is None else dated_ms - (0 if is_one_clock else _CLOCKS_DIFFER_MS),
+            None if dated_ms is None else dated_ms - (0 if is_one_clock else CLOCKS_DIFFER_MS),
             None if asked_ms is None else asked_ms - _SENT_AGAIN_MS,
         ]
         final_end = final_ends.get((cluster, topic, partition))
@@ -214,7 +211,7 @@ def _removals(metadata: Mapping[str, ClusterMetadata]) -> dict[tuple[str, str], 
     removals: dict[tuple[str, str], tuple[int, int]] = {}
     for cluster, known in metadata.items():
         for topic_id, (ms, node_id) in known.removed.items():
-            differ_ms = 0 if known.registrations.keys() == {node_id} else _CLOCKS_DIFFER_MS
+            differ_ms = 0 if known.registrations.keys() == {node_id} else CLOCKS_DIFFER_MS
             removals[cluster, topic_id] = ms - differ_ms, ms + differ_ms
     return removals
 
