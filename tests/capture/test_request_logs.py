@@ -185,6 +185,19 @@ def test_of_files_put_together_the_first_is_read(
     assert max(positions) < begins
 
 
+def test_lines_that_were_sorted_by_the_times_of_a_collector_are_not_read(site: Site, captures: Path) -> None:
+    """Each line was late by something else, so lines of a connection have changed places."""
+    log = captures / "healthy-4.3.1" / "broker-1" / "kafka-request.log.1.gz"
+    lines = gzip.decompress(log.read_bytes()).splitlines(True)
+    late = sorted(range(len(lines)), key=lambda number: number + number * 17 % 60)
+    stamps = [each[: len(b"[2026-11-20 22:02:40,024]")] for each in lines]
+    again = (stamp + lines[number][len(stamp) :] for stamp, number in zip(stamps, late, strict=True))
+    (site.folder / "log").write_bytes(b"".join(again))
+    site.capture(Broker(1, request_logs=site.glob("log")))
+    (fault,) = site.rows(tables.QUARANTINE)
+    assert fault["length"] == len(b"".join(lines))
+
+
 def test_a_log_whose_parts_go_back_in_time_is_not_cut(
     captures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,4 +1,5 @@
-"""Brokers' clocks that were set back while they ran: the times that passed twice.
+"""What the times of request logs' lines are worth: brokers' clocks that were set back while they ran, times
+of whole seconds, and times of programs that collected the lines.
 
 The lines of one file of a request log are in the order in which they were written. If their times fall by
 more than a line may be late, and stay low, the clock was set back, and the time from the lower to the higher
@@ -9,13 +10,16 @@ range as one that lasted for all of it: then it overlaps every record and every 
 and no time orders them. The order of a connection, of offsets and of epochs still does.
 
 A step that shows in no line (nobody sent a request just before it and just after it) is not noticed.
+
+In the same way a request whose line has no fractions of a second may have lasted for that second, and one
+whose line was dated by others for the minute before (LATEST_MS).
 """
 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -28,6 +32,7 @@ from fencepost.conditions import Where
 from fencepost.engines import Engine, Rows
 from fencepost.replay.entities import distinct, tuples
 from fencepost.replay.logs import Longs, longs
+from fencepost.replay.requests import LATEST_MS
 from fencepost.replay.scan import Scan
 from fencepost.tables import REQUESTS, Table
 
@@ -35,7 +40,10 @@ _HEARTBEAT_MS = 2_000
 """How often a broker sends a heartbeat to the controller, which is logged in an idle cluster, too."""
 _DENSER = 3
 """How many times as many lines may have been written before a step as after it."""
-_LINE = ("cluster", "broker_id", "file", "position", "logged_at_ms", "connection", "correlation_id")
+_LINE = (
+    "cluster", "broker_id", "file", "position", "logged_at_ms", "total_time_ms", "connection",
+    "correlation_id",
+)  # fmt: skip
 _TIMES = ("cluster", "broker_id", "logged_at_ms", "total_time_ms")
 _PIECE = pa.schema(
     [
@@ -44,11 +52,19 @@ _PIECE = pa.schema(
         ("file", pa.string()),
         *((name, pa.int64()) for name in ("first", "last", "least_ms", "greatest_ms")),
         ("twice", pa.bool_()),
+        ("early", pa.int64()),
+        ("whole", pa.bool_()),
     ]
 )
 """Lines of one file, from a first to a last position: the least and the greatest time of them, or (``twice``)
-of a time that passed twice.
+of a time that passed twice. ``early``: how many of them show that others dated them. ``whole``: whether all
+were logged at whole seconds.
 """
+_SECOND_MS = 1_000
+_ROUNDED_MS = 2
+"""By how much times may be rounded."""
+_MANY = 4
+"""How many requests have to arrive too early. A clock that is set back does that to one of a connection."""
 
 
 class Range(NamedTuple):
@@ -63,19 +79,51 @@ _Piece = tuple[int, int, Range]
 
 
 class ClockSteps(dict[tuple[str, int], Sequence[Range]]):
-    """(cluster, broker id) -> the times that passed twice by the clock of the broker, in order."""
+    """(cluster, broker id) -> the times that passed twice by the clock of the broker, in order.
+
+    ``dated_by_others``: the brokers, (cluster, broker id), whose lines were dated by a program that collected
+    them: requests of a connection seem to arrive before the answer to the one before was logged, which no
+    broker lets happen (Processor.processCompletedSends). ``in_seconds``: those whose lines have no fractions
+    of a second.
+    """
+
+    def __init__(
+        self,
+        steps: Mapping[tuple[str, int], Sequence[Range]] | None = None,
+        dated_by_others: Collection[tuple[str, int]] = (),
+        in_seconds: Collection[tuple[str, int]] = (),
+    ) -> None:
+        """Without arguments, clocks that are known to be right."""
+        super().__init__(steps or {})
+        self.dated_by_others, self.in_seconds = frozenset(dated_by_others), frozenset(in_seconds)
+        self.inexact = self.dated_by_others | self.in_seconds
 
     def of(self, cluster: str) -> StepsOfCluster:
-        """The times that passed twice by the clocks of one cluster."""
-        return StepsOfCluster({broker: each for (name, broker), each in self.items() if name == cluster})
+        """The same of the brokers of one cluster."""
+        return StepsOfCluster(
+            {broker: each for (name, broker), each in self.items() if name == cluster},
+            (broker for name, broker in self.inexact if name == cluster),
+        )
 
 
 class StepsOfCluster(dict[int, Sequence[Range]]):
-    """Broker id -> the times that passed twice by its clock, in order."""
+    """Broker id -> the times that passed twice by its clock, in order. ``inexact``: the brokers whose lines
+    were dated by others or in whole seconds.
+    """
+
+    def __init__(
+        self, steps: Mapping[int, Sequence[Range]] | None = None, inexact: Iterable[int] = ()
+    ) -> None:
+        """Without arguments, clocks that are known to be right."""
+        super().__init__(steps or {})
+        self._inexact = frozenset(inexact)
 
     def is_steady(self, broker_id: int, from_ms: int, to_ms: int) -> bool:
-        """Whether no time between these passed twice: then their difference is how long it took."""
-        return not any(each.low_ms <= to_ms and each.high_ms >= from_ms for each in self.get(broker_id, ()))
+        """Whether no time between these passed twice, and lines tell when they were written: then their
+        difference is how long it took.
+        """
+        passed = (each.low_ms <= to_ms and each.high_ms >= from_ms for each in self.get(broker_id, ()))
+        return broker_id not in self._inexact and not any(passed)
 
     def range_of(self, broker_id: int | None, ms: int) -> Range:
         """The earliest and the latest moment of a time: a whole range if it passed twice."""
@@ -86,12 +134,13 @@ class StepsOfCluster(dict[int, Sequence[Range]]):
 
 
 def stepped(engine: Engine, steps: ClockSteps, read: Scan) -> Scan:
-    """Reads a request of a time that passed twice as one that lasted for that time; ``read`` reads it as it
-    was logged.
+    """Reads a request of a time that passed twice as one that lasted for that time, and one that was logged
+    without fractions of a second as one that lasted for that second; ``read`` reads it as it was logged.
     """
 
     def scan(table: Table, columns: tuple[str, ...], where: Where | None) -> Rows:
-        if not steps or table is not REQUESTS or not {"logged_at_ms", "total_time_ms"} & {*columns}:
+        told = {"logged_at_ms", "total_time_ms"} & {*columns}
+        if table is not REQUESTS or not told or not (steps or steps.inexact):
             return read(table, columns, where)
         rows = read(table, tuple(dict.fromkeys((*columns, *_TIMES))), where)
         return engine.map(rows, partial(_lasting, steps, columns), table.schema_of(columns))
@@ -100,13 +149,18 @@ def stepped(engine: Engine, steps: ClockSteps, read: Scan) -> Scan:
 
 
 def clock_steps(engine: Engine, tolerance_ms: int) -> ClockSteps:
-    """The times that passed twice, as the lines of ``bronze.requests`` show them."""
+    """The times that passed twice, and who dated lines, as the lines of ``bronze.requests`` show it."""
     pieces = engine.map(engine.scan(REQUESTS, _LINE), partial(_pieces, tolerance_ms), _PIECE)
     found: defaultdict[tuple[str, int], list[Range]] = defaultdict(list)
     files: defaultdict[tuple[str, int], defaultdict[str, list[_Piece]]]
     files = defaultdict(lambda: defaultdict(list))
-    for cluster, broker_id, file, first, last, least_ms, greatest_ms, twice in tuples(engine.collect(pieces)):
-        if twice:
+    early, has_fractions = Counter[tuple[str, int]](), set[tuple[str, int]]()
+    for cluster, broker_id, file, first, last, least_ms, greatest_ms, *told in tuples(engine.collect(pieces)):
+        is_twice, count, is_whole = told
+        early[cluster, broker_id] += count
+        if not is_whole:
+            has_fractions.add((cluster, broker_id))
+        if is_twice:
             found[cluster, broker_id].append(Range(least_ms, greatest_ms))
         else:
             files[cluster, broker_id][file].append((first, last, Range(least_ms, greatest_ms)))
@@ -114,7 +168,9 @@ def clock_steps(engine: Engine, tolerance_ms: int) -> ClockSteps:
         found[broker] += _within_files(of_broker.values(), tolerance_ms)
         found[broker] += _between_files(of_broker.values(), tolerance_ms)
     return ClockSteps(
-        {broker: [*_merged(map(_widened, _merged(ranges)))] for broker, ranges in found.items() if ranges}
+        {broker: [*_merged(map(_widened, _merged(ranges)))] for broker, ranges in found.items() if ranges},
+        [broker for broker, count in early.items() if count >= _MANY],
+        {*early} - has_fractions,
     )
 
 
@@ -124,7 +180,8 @@ def _pieces(tolerance_ms: int, lines: pa.Table) -> pa.Table:
     logs, number = distinct([lines[name] for name in _LINE[:3]]) if lines.num_rows else ([], pa.array([]))
     of_log = np.asarray(number, dtype=np.int64)
     position, logged = longs(lines["position"]), longs(lines["logged_at_ms"])
-    fell_back = _fell_on_its_connection(lines, of_log, tolerance_ms)
+    is_whole = np.isin(of_log, np.unique(of_log[logged % _SECOND_MS > 0]), invert=True)
+    fell_back, is_early = _told_by_connections(lines, of_log, is_whole, tolerance_ms)
     order = np.lexsort((position, of_log))
     for log, of_file in zip(logs, np.split(order, np.flatnonzero(np.diff(of_log[order])) + 1), strict=False):
         ms = logged[of_file]
@@ -133,30 +190,35 @@ def _pieces(tolerance_ms: int, lines: pa.Table) -> pa.Table:
         fell = _stays_low(ms, newest_ms, low, fell_back[of_file])
         ranges = _merged(map(Range, ms[fell].tolist(), newest_ms[fell].tolist()))
         places = int(position[of_file[0]]), int(position[of_file[-1]])
-        found.append((*log, *places, int(ms.min()), int(newest_ms[-1]), False))
-        found += [(*log, *places, *each, True) for each in ranges]
+        told = int(is_early[of_file].sum()), bool(is_whole[of_file[0]])
+        found.append((*log, *places, int(ms.min()), int(newest_ms[-1]), False, *told))
+        found += [(*log, *places, *each, True, 0, told[1]) for each in ranges]
     columns = [*zip(*found, strict=True)] if found else [()] * len(_PIECE)
     return pa.Table.from_arrays(
         [pa.array(column, field.type) for column, field in zip(columns, _PIECE, strict=True)], schema=_PIECE
     )
 
 
-def _fell_on_its_connection(lines: pa.Table, of_log: Longs, tolerance_ms: int) -> NDArray[np.bool_]:
-    """Which lines have a lower time than the line before of their connection, whose request came earlier."""
+def _told_by_connections(
+    lines: pa.Table, of_log: Longs, is_whole: NDArray[np.bool_], tolerance_ms: int
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which lines have a lower time than the line before of their connection, whose request came earlier.
+    Which seem to be of a request that arrived before that line was logged. ``is_whole``: whether a line was
+    logged at a whole second.
+    """
     connection = pc.fill_null(pc.dictionary_encode(lines["connection"]).combine_chunks().indices, -1)
     place, number = longs(connection), longs(pc.fill_null(lines["correlation_id"], -1))
-    logged = longs(lines["logged_at_ms"])
+    logged, took_ms = longs(lines["logged_at_ms"]), lines["total_time_ms"].to_numpy()
     order = np.lexsort((longs(lines["position"]), place, of_log))
     one, other = order[:-1], order[1:]
-    fell: NDArray[np.bool_] = np.zeros(len(order), dtype=np.bool_)
-    fell[other] = (
-        (of_log[one] == of_log[other])
-        & (place[one] == place[other])
-        & (place[other] >= 0)
-        & (number[one] < number[other])
-        & (logged[other] < logged[one] - tolerance_ms)
-    )
-    return fell
+    follows = (of_log[one] == of_log[other]) & (place[one] == place[other]) & (place[other] >= 0)
+    one, other = one[follows], other[follows]
+    fell, early = np.zeros((2, len(order)), dtype=np.bool_)
+    fell[other] = (number[one] < number[other]) & (logged[other] < logged[one] - tolerance_ms)
+    latest = logged[other] - took_ms[other] + np.where(is_whole[other], _SECOND_MS, _ROUNDED_MS)
+    # of a clock that was set back the times fall
+    early[other] = (latest < logged[one]) & (logged[other] >= logged[one])
+    return fell, early
 
 
 def _stays_low(ms: Longs, newest_ms: Longs, low: Longs, fell_back: NDArray[np.bool_]) -> Longs:
@@ -219,9 +281,7 @@ def _merged(ranges: Iterable[Range]) -> Iterator[Range]:
         yield before
 
 
-def _lasting(
-    steps: Mapping[tuple[str, int], Sequence[Range]], columns: Sequence[str], rows: pa.Table
-) -> pa.Table:
+def _lasting(steps: ClockSteps, columns: Sequence[str], rows: pa.Table) -> pa.Table:
     """The rows, those of times that passed twice as requests that lasted for that time."""
     if not rows.num_rows:
         return rows.select(list(columns))
@@ -230,6 +290,10 @@ def _lasting(
     until = longs(rows["logged_at_ms"]).copy()
     since = until - rows["total_time_ms"].to_numpy()
     for at, broker in enumerate(brokers):
+        if broker in steps.in_seconds:
+            until[of_broker == at] += _SECOND_MS - 1
+        if broker in steps.dated_by_others:
+            since[of_broker == at] -= LATEST_MS
         for low_ms, high_ms in steps.get((broker[0], broker[1]), ()):
             touches: Longs = (of_broker == at) & (until >= low_ms) & (since <= high_ms)
             until = np.where(touches, np.maximum(until, high_ms), until)

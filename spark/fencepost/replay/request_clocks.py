@@ -7,7 +7,7 @@ its lines. By how much the two differ says which time zone would fit (``report.c
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -22,8 +22,6 @@ NOBODY = -1
 
 _MANY = 4
 """From so many lines on it is no coincidence if all are late by about as much."""
-_ROUNDED_MS = 2
-"""By how much times may be rounded."""
 _QUARTER_MS, _HOUR_MS = 900_000, 3_600_000
 _SOME = 5
 """A difference that fewer than one in so many requests have is of requests that were matched by mistake."""
@@ -49,33 +47,13 @@ def add_clock_rows(
         rows.add(cluster, broker_id, partition, *rest)
 
 
-def brokers_dated_by_others(
-    broker_id: Longs, connection: Longs, requested_ms: Longs, responded_ms: Longs
-) -> frozenset[int]:
-    """The brokers on whose connections requests seem to arrive before the answer to the one before was
-    logged, which no broker does (Processor.processCompletedSends): a program that collected the lines dated
-    them, some at once.
-
-    Each has an element for a request, in the order of their answers; ``connection`` is negative where there
-    is none.
-    """
-    order = np.lexsort((connection, broker_id))
-    before, after = order[:-1], order[1:]
-    is_same = (broker_id[before] == broker_id[after]) & (connection[before] == connection[after])
-    is_early = requested_ms[after] + _ROUNDED_MS < responded_ms[before]
-    found = broker_id[before[is_same & is_early & (connection[before] >= 0)]]
-    return frozenset(int(each) for each in np.unique(found) if (found == each).sum() >= _MANY)
-
-
-def brokers_with_another_clock(
-    times: ArrayLike, tolerance_ms: int, dated_by_others: Collection[int] = ()
-) -> frozenset[int]:
+def brokers_with_another_clock(times: ArrayLike, tolerance_ms: int) -> frozenset[int]:
     """The brokers of which most requests seem to be answered before their record was written, or seem to
     arrive after it, all by about as much.
 
     ``times`` has a row for each request whose record was found without a clock: the broker's id, and when the
     request arrived, was answered, and had its record written, in milliseconds. ``tolerance_ms``: how late a
-    line may be. ``dated_by_others``: the brokers of which it suffices that most lines are late.
+    line may be.
     """
     broker_id, requested_ms, responded_ms, written_ms = np.asarray(times, dtype=np.int64).reshape(-1, 4).T
     return frozenset(
@@ -83,7 +61,7 @@ def brokers_with_another_clock(
         for broker in np.unique(broker_id)
         for own in [broker_id == broker]
         if _is_behind(written_ms[own] - responded_ms[own], tolerance_ms)
-        or _is_ahead(requested_ms[own] - written_ms[own], tolerance_ms, is_anothers=broker in dated_by_others)
+        or _is_ahead(requested_ms[own] - written_ms[own], tolerance_ms)
     )
 
 
@@ -127,12 +105,10 @@ def _is_behind(early_ms: Longs, tolerance_ms: int) -> bool:
     return bool(2 * (early_ms > tolerance_ms).sum() > len(early_ms))
 
 
-def _is_ahead(late_ms: Longs, tolerance_ms: int, *, is_anothers: bool) -> bool:
+def _is_ahead(late_ms: Longs, tolerance_ms: int) -> bool:
     """Whether the line's clock is ahead: single lines may be late, but not by more than LATEST_MS, and then
     not all by about as much.
     """
-    low, middle, high = np.quantile(late_ms, (0.25, 0.5, 0.75))
+    low, high = np.quantile(late_ms, (0.25, 0.75))
     alike = len(late_ms) >= _MANY and high - low < low / 2
-    return bool(
-        (is_anothers and middle > tolerance_ms) or (low > tolerance_ms and (alike or low > LATEST_MS))
-    )
+    return bool(low > tolerance_ms and (alike or low > LATEST_MS))

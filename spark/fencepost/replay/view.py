@@ -89,6 +89,9 @@ class EvidenceView(DelegatingEngine):
         if self.steps and table is REQUESTS:
             passed = sum(map(len, self.steps.values()))
             yield f"requests of {counted(passed, 'time')} that passed twice as if they had lasted for these"
+        if self.steps.inexact and table is REQUESTS:
+            brokers = ", ".join(f"{broker} of {cluster}" for cluster, broker in sorted(self.steps.inexact))
+            yield f"requests as if they had lasted longer: times are no moments of their broker: {brokers}"
         if self.held is not None and self.held.has(table):
             yield "from rows in memory, read for several chapters"
         if self.cache is not None:

@@ -26,11 +26,7 @@ from fencepost.protocols.offset_commit.record_candidates import (
 )
 from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.replay.logs import Longs
-from fencepost.replay.request_clocks import (
-    brokers_dated_by_others,
-    brokers_with_another_clock,
-    differences,
-)
+from fencepost.replay.request_clocks import brokers_with_another_clock, differences
 from fencepost.replay.requests import LATEST_MS, NONE
 from fencepost.replay.terms import Terms
 
@@ -59,13 +55,7 @@ class Matching:
         accepted = requests.with_error([NONE])
         of_records, of_commits = numbered_contents(records, numbers, requests, accepted)
         compared = _compared(of_records, of_commits, times, requests, accepted)
-        by_others = brokers_dated_by_others(
-            requests["broker_id"],
-            requests.texts("connection").values,
-            requests["requested_ms"],
-            requests["responded_ms"],
-        )
-        self.other_clocks = brokers_with_another_clock(compared, tolerance_ms, by_others)
+        self.other_clocks = brokers_with_another_clock(compared, tolerance_ms)
         """The brokers whose lines' times are not compared with those of records."""
         self.clock_differences = differences(compared, self.other_clocks)
         self._matches.other_clocks = self.other_clocks
