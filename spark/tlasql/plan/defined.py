@@ -27,7 +27,9 @@ from tlasql.lang.ir import (
     RecordSet,
     Variable,
     children,
+    free,
     substitute,
+    walk,
 )
 from tlasql.lang.shapes import has_field, may_lack, type_of
 from tlasql.lang.types import BOOL, INT, Function, Record, SeqOf, SetOf, Tuple, Type
@@ -196,8 +198,8 @@ class _Definedness:
             case (("Min" | "Max"), (base,)):
                 while isinstance(base, Quantified) and base.kind == "map":  # empty only where S is
                     base = base.domain
-                none = operator(expr, "=", (base, operator(base, "{}", (), base.type)))
-                return [] if negated(expr, none) in facts else [negated(expr, none)]
+                some = negated(expr, _is_empty(base))
+                return [] if some in facts else [some]
         return []
 
     def _except(self, expr: Except, function: Expr, key: Expr, value: Expr, facts: Facts) -> Expr:
@@ -245,9 +247,14 @@ class _Definedness:
 
     @staticmethod
     def _every(expr: Expr, variable: Bound, domain: Expr, body: Expr) -> Expr:
-        if always(body):
-            return body
-        return Quantified(expr.location, "\\A", variable, domain, body, type=BOOL)
+        """What is not about the element is asked once, and not of each."""
+        parts = body.arguments if isinstance(body, Op) and body.symbol == "/\\" else (body,)
+        same = [each for each in parts if _walks(each) and variable.uid not in free(each)]
+        rest = _and(expr, [each for each in parts if each not in same])
+        found: list[Expr] = [operator(expr, "\\/", (_is_empty(domain), each)) for each in same]
+        if not always(rest):
+            found.append(Quantified(expr.location, "\\A", variable, domain, rest, type=BOOL))
+        return _and(expr, found)
 
     def _container(self, expr: Expr, element: Expr, container: Expr, facts: Facts) -> Expr:
         r"""Where the set to the right of ``\in`` or ``\subseteq`` has a value."""
@@ -281,6 +288,15 @@ class _Definedness:
 def _known(facts: Facts, needed: Iterable[Expr]) -> Facts:
     """The formulas that are true wherever all of ``needed`` are."""
     return facts.union(*(learned(each) for each in needed if not always(each)))
+
+
+def _walks(formula: Expr) -> bool:
+    """Whether it looks at each element of something."""
+    return any(isinstance(each, Quantified | Fold) for each in walk(formula))
+
+
+def _is_empty(base: Expr) -> Expr:
+    return operator(base, "=", (base, operator(base, "{}", (), base.type)))
 
 
 def _listed(domain: Expr) -> bool:
