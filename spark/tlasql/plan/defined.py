@@ -247,11 +247,21 @@ class _Definedness:
 
     @staticmethod
     def _every(expr: Expr, variable: Bound, domain: Expr, body: Expr) -> Expr:
-        """What is not about the element is asked once, and not of each."""
-        parts = body.arguments if isinstance(body, Op) and body.symbol == "/\\" else (body,)
-        same = [each for each in parts if _walks(each) and variable.uid not in free(each)]
-        rest = _and(expr, [each for each in parts if each not in same])
-        found: list[Expr] = [operator(expr, "\\/", (_is_empty(domain), each)) for each in same]
+        """What is not about the element is asked once, and not of each: where any element asks for it."""
+        found, left = list[Expr](), list[Expr]()
+        for part in _parts(body):
+            idle, needed = _is_empty(domain), part
+            match part:
+                case Op(symbol="=>" | "\\/" as symbol, arguments=(test, needed)):
+                    none = negated(expr, test) if symbol == "=>" else test
+                    idle = Quantified(expr.location, "\\A", variable, domain, none, type=BOOL)
+            same = [each for each in _parts(needed) if _walks(each) and variable.uid not in free(each)]
+            found += [operator(expr, "\\/", (idle, each)) for each in same]
+            rest = _and(expr, [each for each in _parts(needed) if each not in same])
+            if isinstance(part, Op) and needed is not part and not always(rest):
+                rest = replace(part, arguments=(part.arguments[0], rest))
+            left.append(rest)
+        rest = _and(expr, left)
         if not always(rest):
             found.append(Quantified(expr.location, "\\A", variable, domain, rest, type=BOOL))
         return _and(expr, found)
@@ -288,6 +298,10 @@ class _Definedness:
 def _known(facts: Facts, needed: Iterable[Expr]) -> Facts:
     """The formulas that are true wherever all of ``needed`` are."""
     return facts.union(*(learned(each) for each in needed if not always(each)))
+
+
+def _parts(formula: Expr) -> Sequence[Expr]:
+    return formula.arguments if isinstance(formula, Op) and formula.symbol == "/\\" else (formula,)
 
 
 def _walks(formula: Expr) -> bool:
