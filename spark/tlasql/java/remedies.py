@@ -23,6 +23,8 @@ _PLACES = (
     (r"", r"EXTENDS\b", "EXTENDS stands once, directly below the name of the module"),
     (r"^\w+\([^=]*$", r"<<", "a parameter is one name, F(p), and its parts are p[1] and p[2]"),
     (r"\bLET\b.*$", r"<<", "LET defines one name at a time: LET a == e[1]  b == e[2] IN ..."),
+    (r"\bLET\s*$", r"\w+\s*=(?!=)", "a definition has =="),
+    (r"(?<!\w)\([^()]*$", r",", "a tuple is written <<a, b>>"),
     (r"\[[^\[\]]*\\in\b[^\[\]]*$", r"->|:", _FUNCTION),
     (r"\[\s*\w+\s*\\in\b[^\[\]]*$", r"\]_", "[x \\in begins a function: write [(x \\in S) => ...]_v"),
     (r"\bCASE\b.*$", r":", "in CASE, -> follows a test"),
@@ -34,6 +36,7 @@ _PLACES = (
     (r"\b(?i:exists)\s*$", r"", "write \\E x \\in S : ..."),
     (r"\b(?:if|then|else|let|case)\s*$", r"", _CAPITALS),
     (r"\|\s*$", r"", "write Cardinality(S) for the number of its elements"),
+    (r"\\E\s*$", r"!", "of one alone, write \\E x \\in S : P(x) /\\ \\A y \\in S : P(y) => y = x"),
     (r"\\[AE]\s*$", r"\(", "the parts of a tuple stand in << and >>: \\A <<a, b>> \\in S : ..."),
     (r"", r"in\b", "write \\in"),
     (r"", r"(?i:and)\b", "write /\\ for and"),
@@ -41,12 +44,12 @@ _PLACES = (
     (r"", r"(?i:not)\b", "write ~ for not"),
     (r"", r"(?i:mod)\b", "write % for the remainder"),
     (r"", r"(?:if|then|else|let|case)\b", _CAPITALS),
+    (r"EXCEPT\s*!?\s*$", r"\[|\.|\w", "write [f EXCEPT ![x] = e]"),
     (r"(?:!|=\s*!|<>)=?\s*$", r"", _NOT_EQUAL),
     (r"", r"<>|!=", _NOT_EQUAL),
     (r"", r"!\s*[\w(]", "write ~ for not"),
     (r"[-+*]=\s*$", r"", "nothing is assigned: x' = x + 1 says what the next state has"),
     (r"(?<!\w)'\s*$", r"", 'a string stands in double quotes: "..."'),
-    (r"EXCEPT\s*$", r"\[|\.", "write [f EXCEPT ![x] = e]"),
     (r"\bEXCEPT\b.*$", r"\|->", "in EXCEPT, = follows what is changed: [f EXCEPT ![x] = e]"),
     (r"//.*$", r"", _COMMENT),
     (r"\S.*$", r"\w+\s*(?:\(.*?\)|\[.*?\])?\s*==", "= compares, == defines"),
@@ -83,6 +86,7 @@ _NAMES = {
     **dict.fromkeys(("true", "True"), "write TRUE"),
     **dict.fromkeys(("not", "Not", "NOT"), "write ~ for not"),
     **dict.fromkeys(("false", "False"), "write FALSE"),
+    **dict.fromkeys(("Count", "COUNT", "count", "Size", "size"), "write Cardinality(S) for how many S has"),
     **dict.fromkeys(
         ("null", "NULL", "Null", "nil", "Nil", "None", "none", "undefined"),
         "declare a CONSTANT for it, and give it a model value in the mapping",
@@ -189,9 +193,10 @@ def _unresolved(said: re.Match[str], _place: Location, _lines: Sequence[str]) ->
     return f"nothing above defines the operator {_written(said[1])}", _OPERATORS.get(said[1], _ELSEWHERE)
 
 
-def _precedence(said: re.Match[str], _place: Location, _lines: Sequence[str]) -> tuple[str, str]:
+def _precedence(said: re.Match[str], place: Location, lines: Sequence[str]) -> tuple[str, str]:
     message = f"neither of {_written(said[1])} and {_written(said[2])} binds first"
-    foreign = next((each for each in said.groups() if each in ("&&", "||")), None)
+    there = (*said.groups(), *"".join(lines[place.line - 1 : place.line]).split())
+    foreign = next((each for each in ("&&", "||", "|") if each in there), None)
     if foreign is not None:
         return message, _OPERATORS[foreign]
     if all(each in _COMPARISONS for each in said.groups()):
