@@ -10,6 +10,8 @@ from pathlib import Path
 
 import duckdb
 import pytest
+import sqlglot
+from sqlglot import exp
 from tlasql_states import Domain, State, duck
 
 from tlasql import compile_module
@@ -97,6 +99,25 @@ def test_a_fold_is_computed_once(arguments: list[str]) -> None:
         assert (
             sql["snapshot_is_replay"].count("SLICE(journal") == 2
         )  # of the value, and of whether it has one
+
+
+@pytest.mark.parametrize("arguments", ["Journal"], indirect=True)
+def test_a_fold_at_each_place_costs_a_square(arguments: list[str]) -> None:
+    """No cube: what is not about the place is asked once, and what is folded over is computed once for it."""
+    module, _, mapping, _, schemas, *_ = map(Path, arguments)
+    compiled = compile_module(module, mapping, json.loads(schemas.read_text()), dialect="duckdb")
+    sql = {each.mark.id: sqlglot.parse_one(each.sql, dialect="duckdb") for each in compiled.definitions}
+    loops = max(_around(each) for each in sql["running_max"].find_all(exp.Lambda))
+    slices = [each for each in sql["deposited"].find_all(exp.Anonymous) if each.name == "LIST_SLICE"]
+    assert (loops, max(map(_around, slices))) == (2, 1)
+
+
+def _around(inner: exp.Expr | None) -> int:
+    """How many loops there are around it."""
+    found = -1
+    while inner is not None:
+        found, inner = found + 1, inner.find_ancestor(exp.Lambda)
+    return found
 
 
 @pytest.mark.parametrize("arguments", ["Journal"], indirect=True)

@@ -23,6 +23,8 @@ _PLACES = (
     (r"", r"EXTENDS\b", "EXTENDS stands once, directly below the name of the module"),
     (r"^\w+\([^=]*$", r"<<", "a parameter is one name, F(p), and its parts are p[1] and p[2]"),
     (r"\bLET\b.*$", r"<<", "LET defines one name at a time: LET a == e[1]  b == e[2] IN ..."),
+    (r"\bLET\s*$", r"\w+\s*=(?!=)", "a definition has =="),
+    (r"(?<!\w)\([^()]*$", r",", "a tuple is written <<a, b>>"),
     (r"\[[^\[\]]*\\in\b[^\[\]]*$", r"->|:", _FUNCTION),
     (r"\[\s*\w+\s*\\in\b[^\[\]]*$", r"\]_", "[x \\in begins a function: write [(x \\in S) => ...]_v"),
     (r"\bCASE\b.*$", r":", "in CASE, -> follows a test"),
@@ -34,6 +36,7 @@ _PLACES = (
     (r"\b(?i:exists)\s*$", r"", "write \\E x \\in S : ..."),
     (r"\b(?:if|then|else|let|case)\s*$", r"", _CAPITALS),
     (r"\|\s*$", r"", "write Cardinality(S) for the number of its elements"),
+    (r"\\E\s*$", r"!", "of one alone, write \\E x \\in S : P(x) /\\ \\A y \\in S : P(y) => y = x"),
     (r"\\[AE]\s*$", r"\(", "the parts of a tuple stand in << and >>: \\A <<a, b>> \\in S : ..."),
     (r"", r"in\b", "write \\in"),
     (r"", r"(?i:and)\b", "write /\\ for and"),
@@ -41,12 +44,12 @@ _PLACES = (
     (r"", r"(?i:not)\b", "write ~ for not"),
     (r"", r"(?i:mod)\b", "write % for the remainder"),
     (r"", r"(?:if|then|else|let|case)\b", _CAPITALS),
+    (r"EXCEPT\s*!?\s*$", r"\[|\.|\w", "write [f EXCEPT ![x] = e]"),
     (r"(?:!|=\s*!|<>)=?\s*$", r"", _NOT_EQUAL),
     (r"", r"<>|!=", _NOT_EQUAL),
     (r"", r"!\s*[\w(]", "write ~ for not"),
     (r"[-+*]=\s*$", r"", "nothing is assigned: x' = x + 1 says what the next state has"),
     (r"(?<!\w)'\s*$", r"", 'a string stands in double quotes: "..."'),
-    (r"EXCEPT\s*$", r"\[|\.", "write [f EXCEPT ![x] = e]"),
     (r"\bEXCEPT\b.*$", r"\|->", "in EXCEPT, = follows what is changed: [f EXCEPT ![x] = e]"),
     (r"//.*$", r"", _COMMENT),
     (r"\S.*$", r"\w+\s*(?:\(.*?\)|\[.*?\])?\s*==", "= compares, == defines"),
@@ -83,6 +86,7 @@ _NAMES = {
     **dict.fromkeys(("true", "True"), "write TRUE"),
     **dict.fromkeys(("not", "Not", "NOT"), "write ~ for not"),
     **dict.fromkeys(("false", "False"), "write FALSE"),
+    **dict.fromkeys(("Count", "COUNT", "count", "Size", "size"), "write Cardinality(S) for how many S has"),
     **dict.fromkeys(
         ("null", "NULL", "Null", "nil", "Nil", "None", "none", "undefined"),
         "declare a CONSTANT for it, and give it a model value in the mapping",
@@ -137,6 +141,10 @@ def _advised(
         if said is not None:
             message, remedy = words(said, problem.location, lines)
             return replace(problem, message=message, remedy=remedy)
+    for fixed, message, remedy in _FIXED:
+        said = re.match(fixed, problem.message)
+        if said is not None:
+            return replace(problem, message=said.expand(message), remedy=said.expand(remedy))
     return problem
 
 
@@ -189,9 +197,10 @@ def _unresolved(said: re.Match[str], _place: Location, _lines: Sequence[str]) ->
     return f"nothing above defines the operator {_written(said[1])}", _OPERATORS.get(said[1], _ELSEWHERE)
 
 
-def _precedence(said: re.Match[str], _place: Location, _lines: Sequence[str]) -> tuple[str, str]:
+def _precedence(said: re.Match[str], place: Location, lines: Sequence[str]) -> tuple[str, str]:
     message = f"neither of {_written(said[1])} and {_written(said[2])} binds first"
-    foreign = next((each for each in said.groups() if each in ("&&", "||")), None)
+    there = (*said.groups(), *"".join(lines[place.line - 1 : place.line]).split())
+    foreign = next((each for each in ("&&", "||", "|") if each in there), None)
     if foreign is not None:
         return message, _OPERATORS[foreign]
     if all(each in _COMPARISONS for each in said.groups()):
@@ -211,64 +220,54 @@ def _arguments(said: re.Match[str], _place: Location, _lines: Sequence[str]) -> 
     return f"{name} takes {counted(count, 'argument')}", f"apply it to {count}"
 
 
-def _fixed(message: str, remedy: str) -> Callable[[re.Match[str], Location, Sequence[str]], tuple[str, str]]:
-    return lambda said, _place, _lines: (said.expand(message), said.expand(remedy))
-
-
 _WORDS = (
     (re.compile(r"Couldn't resolve \w+ operator symbol `(.+)'\."), _unresolved),
     (re.compile(r"The operator (\S+) requires (\d+) arguments\."), _arguments),
+    (re.compile(r"Precedence conflict between ops (\S+) in block .* and (\S+)\.$"), _precedence),
+)
+_FIXED = (
+    (r"(Multipl[ey].* symbol '?([^'. ]+).*)", r"\1", r"give one of them another name than \2"),
     (
-        re.compile(r"Precedence conflict between ops (\S+) in block .* and (\S+)\.$"),
-        _precedence,
+        r"Level error in instantiating module '(.+)':.* for '(.+)' must be at most 0\.",
+        r"\2 is a CONSTANT of \1, and what is substituted for it depends on the state",
+        r"substitute a constant, or declare \2 as a VARIABLE in \1",
     ),
     (
-        re.compile(r"(Multipl[ey].* symbol '?([^'. ]+).*)"),
-        _fixed(r"\1", r"give one of them another name than \2"),
+        r"Level error: assumptions must be level 0 .*",
+        "an ASSUME speaks of constants alone",
+        "mark it @invariant, or declare CONSTANT what it names",
     ),
     (
-        re.compile(r"Level error in instantiating module '(.+)':.* for '(.+)' must be at most 0\."),
-        _fixed(
-            r"\2 is a CONSTANT of \1, and what is substituted for it depends on the state",
-            r"substitute a constant, or declare \2 as a VARIABLE in \1",
-        ),
+        r"Level error in applying operator ([\w!]+): The level of argument (\d+) exceeds .*",
+        r"argument \2 of \1 depends on the state, or on the next one, where it may not",
+        "pass a constant for what is a CONSTANT there, and nothing primed to what is primed there",
     ),
     (
-        re.compile(r"Level error: assumptions must be level 0 .*"),
-        _fixed(
-            "an ASSUME speaks of constants alone", "mark it @invariant, or declare CONSTANT what it names"
-        ),
+        r"(Level error.*)",
+        r"\1",
+        "prime variables of one state, once, and leave [] and <> around whole definitions",
+    ),
+    (r"(Substitution missing for symbol (\S+).*)", r"\1", r"write WITH \2 <- ..."),
+    (
+        r"(Identifier '(.+)' is not a legal target.*)",
+        r"\1",
+        r"name a CONSTANT or VARIABLE of the instantiated module instead of \2",
+    ),
+    (r"(@ used where.*)", r"\1", "@ is the old value, in [f EXCEPT ![x] = @ + 1]"),
+    (
+        r"Symbol (\S+) declared in RECURSIVE statement but not defined\.",
+        r"\1 is declared RECURSIVE, and not defined",
+        r"define \1 below, or remove the line",
     ),
     (
-        re.compile(r"Level error in applying operator ([\w!]+): The level of argument (\d+) exceeds .*"),
-        _fixed(
-            r"argument \2 of \1 depends on the state, or on the next one, where it may not",
-            "pass a constant for what is a CONSTANT there, and nothing primed to what is primed there",
-        ),
+        r"Definition of (\S+) has different arity than its RECURSIVE declaration\.",
+        r"\1 is declared RECURSIVE with other parameters",
+        r"write a _ for each: RECURSIVE \1(_, _); TLA+ lets none of them be an operator",
     ),
     (
-        re.compile(r"(Level error.*)"),
-        _fixed(r"\1", "prime variables of one state, once, and leave [] and <> around whole definitions"),
-    ),
-    (re.compile(r"(Substitution missing for symbol (\S+).*)"), _fixed(r"\1", r"write WITH \2 <- ...")),
-    (
-        re.compile(r"(Identifier '(.+)' is not a legal target.*)"),
-        _fixed(r"\1", r"name a CONSTANT or VARIABLE of the instantiated module instead of \2"),
-    ),
-    (re.compile(r"(@ used where.*)"), _fixed(r"\1", "@ is the old value, in [f EXCEPT ![x] = @ + 1]")),
-    (
-        re.compile(r"Symbol (\S+) declared in RECURSIVE statement but not defined\."),
-        _fixed(r"\1 is declared RECURSIVE, and not defined", r"define \1 below, or remove the line"),
-    ),
-    (
-        re.compile(r"Definition of (\S+) has different arity than its RECURSIVE declaration\."),
-        _fixed(
-            r"\1 is declared RECURSIVE with other parameters",
-            r"write a _ for each: RECURSIVE \1(_, _); TLA+ lets none of them be an operator",
-        ),
-    ),
-    (
-        re.compile(r"(Unsupported expression type.*)"),
-        _fixed(r"\1", "a record is [a |-> e], " + _FUNCTION.replace("\\", "\\\\")),
+        r"(Unsupported expression type.*)",
+        r"\1",
+        "a record is [a |-> e], " + _FUNCTION.replace("\\", "\\\\"),
     ),
 )
+"""What SANY says, the message and the remedy."""

@@ -27,7 +27,9 @@ from tlasql.lang.ir import (
     RecordSet,
     Variable,
     children,
+    free,
     substitute,
+    walk,
 )
 from tlasql.lang.shapes import has_field, may_lack, type_of
 from tlasql.lang.types import BOOL, INT, Function, Record, SeqOf, SetOf, Tuple, Type
@@ -196,8 +198,8 @@ class _Definedness:
             case (("Min" | "Max"), (base,)):
                 while isinstance(base, Quantified) and base.kind == "map":  # empty only where S is
                     base = base.domain
-                none = operator(expr, "=", (base, operator(base, "{}", (), base.type)))
-                return [] if negated(expr, none) in facts else [negated(expr, none)]
+                some = negated(expr, _is_empty(base))
+                return [] if some in facts else [some]
         return []
 
     def _except(self, expr: Except, function: Expr, key: Expr, value: Expr, facts: Facts) -> Expr:
@@ -245,9 +247,24 @@ class _Definedness:
 
     @staticmethod
     def _every(expr: Expr, variable: Bound, domain: Expr, body: Expr) -> Expr:
-        if always(body):
-            return body
-        return Quantified(expr.location, "\\A", variable, domain, body, type=BOOL)
+        """What is not about the element is asked once, and not of each: where any element asks for it."""
+        found, left = list[Expr](), list[Expr]()
+        for part in _parts(body):
+            idle, needed = _is_empty(domain), part
+            match part:
+                case Op(symbol="=>" | "\\/" as symbol, arguments=(test, needed)):
+                    none = negated(expr, test) if symbol == "=>" else test
+                    idle = Quantified(expr.location, "\\A", variable, domain, none, type=BOOL)
+            same = [each for each in _parts(needed) if _walks(each) and variable.uid not in free(each)]
+            found += [operator(expr, "\\/", (idle, each)) for each in same]
+            rest = _and(expr, [each for each in _parts(needed) if each not in same])
+            if isinstance(part, Op) and needed is not part and not always(rest):
+                rest = replace(part, arguments=(part.arguments[0], rest))
+            left.append(rest)
+        rest = _and(expr, left)
+        if not always(rest):
+            found.append(Quantified(expr.location, "\\A", variable, domain, rest, type=BOOL))
+        return _and(expr, found)
 
     def _container(self, expr: Expr, element: Expr, container: Expr, facts: Facts) -> Expr:
         r"""Where the set to the right of ``\in`` or ``\subseteq`` has a value."""
@@ -281,6 +298,19 @@ class _Definedness:
 def _known(facts: Facts, needed: Iterable[Expr]) -> Facts:
     """The formulas that are true wherever all of ``needed`` are."""
     return facts.union(*(learned(each) for each in needed if not always(each)))
+
+
+def _parts(formula: Expr) -> Sequence[Expr]:
+    return formula.arguments if isinstance(formula, Op) and formula.symbol == "/\\" else (formula,)
+
+
+def _walks(formula: Expr) -> bool:
+    """Whether it looks at each element of something."""
+    return any(isinstance(each, Quantified | Fold) for each in walk(formula))
+
+
+def _is_empty(base: Expr) -> Expr:
+    return operator(base, "=", (base, operator(base, "{}", (), base.type)))
 
 
 def _listed(domain: Expr) -> bool:

@@ -72,7 +72,7 @@ class Counting:
 
             return dialect.let(values.fresh("keys"), keys, measured)
 
-        if isinstance(function, Quantified) and function.kind == "function":
+        def of_each(function: Quantified) -> exp.Expr:
             variable, body = function.variable, function.body
             return of_keys(
                 self.once(function.domain),
@@ -80,6 +80,9 @@ class Counting:
                 variable.name,
                 lambda e: values.inside(variable, e, lambda: values.sized(body)),
             )
+
+        if isinstance(function, Quantified) and function.kind == "function":
+            return values.once(function.domain, function, of_each)
         assert isinstance(function.type, Function)
         argument = SetOf(function.type.argument)
         return dialect.let(

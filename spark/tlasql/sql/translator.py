@@ -11,8 +11,8 @@ from itertools import count
 from sqlglot import exp
 
 from tlasql.lang.errors import Location, fail
-from tlasql.lang.ir import Bound, Expr
-from tlasql.lang.types import INT, Type
+from tlasql.lang.ir import E_, Bound, Expr, Op, put, rebuild
+from tlasql.lang.types import INT, SeqOf, Type
 from tlasql.sql import tree
 from tlasql.sql.dialect import Dialect
 from tlasql.sql.equality import certain, equal
@@ -78,6 +78,22 @@ class Translator(ABC):
             return body()
         finally:
             self.bound = outer
+
+    def once(self, places: Expr, expr: E_, translated: Callable[[E_], exp.Expr]) -> exp.Expr:
+        """An expression over the places of a sequence, which is computed once, and not for each of them."""
+        match places:
+            case Op(symbol="DOMAIN", arguments=(Op(type=SeqOf() as kind) as over,)):
+                pass
+            case Op(
+                symbol="..", arguments=(_, Op(symbol="Len", arguments=(Op(type=SeqOf() as kind) as over,)))
+            ):
+                pass
+            case _:
+                return translated(expr)
+        name = self.variable(expr.location, "over", kind)
+        inner = rebuild(expr, lambda part: put(part, lambda each: each == over, name))
+        bound = lambda found: self.inside(name, found, lambda: translated(inner))  # noqa: E731
+        return self.dialect.let(self.fresh("over"), self.of(over), bound)
 
     def same(self, left: exp.Expr, right: exp.Expr, kind: Type) -> exp.Expr:
         """Kleene's equality of two values of one type."""

@@ -27,8 +27,6 @@ from tlasql.lang.ir import (
     RecordSet,
     Variable,
     free,
-    put,
-    rebuild,
     substitute,
     tell,
     text,
@@ -218,14 +216,7 @@ class Values(Translator):
         return None if free(fold) & self.bound.keys() else self.columns.get(label_of(fold))
 
     def _fold(self, expr: Fold) -> exp.Expr:
-        """What is folded over is computed once, and not for each of its elements."""
-        match expr.places:
-            case Op(symbol="DOMAIN", arguments=(Op(type=SeqOf() as kind) as over,)):
-                name = self.variable(expr.location, "over", kind)
-                once = rebuild(expr, lambda part: put(part, lambda each: each == over, name))
-                of_it = lambda found: self.inside(name, found, lambda: self._stepwise(once))  # noqa: E731
-                return self.dialect.let(self.fresh("over"), self.of(over), of_it)
-        return self._stepwise(expr)
+        return self.once(expr.places, expr, self._stepwise)
 
     def _stepwise(self, expr: Fold) -> exp.Expr:
         so_far, place = expr.parameters
@@ -241,6 +232,9 @@ class Values(Translator):
         return self.dialect.folded(places, self.sized(expr.start), names, step, type_of(expr))
 
     def _quantified(self, expr: Quantified) -> exp.Expr:
+        return self.once(expr.domain, expr, self._ranged)
+
+    def _ranged(self, expr: Quantified) -> exp.Expr:
         match expr.kind:
             case "\\A" | "\\E":
                 return self._ranging.quantified(expr)
@@ -305,7 +299,8 @@ class Values(Translator):
 
         Long branches are written once, since a branch may be a choice as well.
         """
-        if kind is None or isinstance(kind, SetOf | Function | Record | SeqOf | Tuple):
+        plain = kind is not None and not isinstance(kind, SetOf | Function | Record | SeqOf | Tuple)
+        if not plain or _is_null(then) or _is_null(other):
             return choice(self.of(test), then, other)
 
         def chosen(one: exp.Expr, two: exp.Expr) -> exp.Expr:
@@ -411,6 +406,10 @@ def _constant(symbol: str, arguments: tuple[Expr, ...]) -> int | None:
                 return None
     left, right = found
     return left + right if symbol == "+" else left - right if symbol == "-" else left * right
+
+
+def _is_null(value: exp.Expr) -> bool:
+    return isinstance(value, exp.Null) or (isinstance(value, exp.Cast) and isinstance(value.this, exp.Null))
 
 
 def _number(expr: Expr, value: int) -> exp.Expr:

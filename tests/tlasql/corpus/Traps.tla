@@ -624,4 +624,14 @@ FoldWeighed == Weighed(q, n) >= N
 OfConstants == /\ Nobody \in Keys
                /\ \A k \in Keys : Cardinality(Keys \ {k}) = 3
                /\ \A x \in live : x # "a"
+\* What is not about the element is asked once, and what is gone over computed once, also where there is no element.
+\* @invariant("p_asked_once", "info", "state")
+AskedOnce == LET sum[i \in 0 .. n] == IF i = 0 THEN 0 ELSE sum[i - 1] + q[i] IN \A x \in s : x <= n => sum[x] >= N
+\* @invariant("p_asked_seldom", "info", "state")
+AskedSeldom == LET sum[i \in 0 .. 2] == IF i = 0 THEN 0 ELSE sum[i - 1] + q[i] IN
+                  \A x \in s : \/ x > n \/ sum[2] >= N
+                               \/ x < 0 /\ \E k \in live : sum[2] # f[k]
+\* @invariant("p_tails", "info", "state")
+Tails == \A i \in 1 .. Len(q) : LET t == SubSeq(q, i, Len(q)) IN
+            (\A j \in 1 .. Len(t) : t[j] >= n) \/ Cardinality({j \in DOMAIN Tail(t) : Tail(t)[j] = N}) > verdict
 =============================================================================

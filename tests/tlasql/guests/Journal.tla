@@ -69,6 +69,8 @@ Running[i \in 0 .. Len(journal)] ==
   ELSE IF journal[i].kind = "deposit" THEN Running[i-1] + journal[i].amount ELSE Running[i - 1] \div 2
 \* INV: RunningMax
 RunningMax == \A i \in 0 .. Len(journal) : Running[i] <= Limit
+\* INV: Deposited
+Deposited == \A i \in 0 .. Len(journal) : FoldLeft(LAMBDA t, e : t + e.amount, 0, SubSeq(journal, 1, i)) <= Limit
 \* INV: Foreign
 Foreign == FoldLeft(LAMBDA t, e : t + cache[e.acc], 0, journal) >= 0
 Last2 ==

@@ -324,14 +324,8 @@ WITH quantified_1_rows AS (
                                   AND `\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))`
                                   WHEN FALSE
                                   THEN CASE (
-                                      `c.rule` = 'none_accepted'
-                                    )
-                                    WHEN TRUE
-                                    THEN FALSE
-                                    WHEN FALSE
-                                    THEN CAST(NULL AS BOOLEAN)
-                                    ELSE CASE WHEN FALSE = CAST(NULL AS BOOLEAN) THEN FALSE END
-                                  END
+                                    `c.rule` = 'none_accepted'
+                                  ) WHEN TRUE THEN FALSE WHEN FALSE THEN CAST(NULL AS BOOLEAN) END
                                   ELSE CASE
                                     WHEN (
                                       (
@@ -350,14 +344,8 @@ WITH quantified_1_rows AS (
                                       )
                                       AND `\A d \in commits : d.request = c.request => (~d.accepted /\ ~d.fenced) \/ (d.unfenced \/ (d.memberKnown /\ (d.clientEpoch = d.memberEpoch \/ (d.clientEpoch < d.memberEpoch /\ d.assignmentEpoch >= 0 /\ d.assignmentEpoch <= d.clientEpoch))))`
                                     ) = CASE (
-                                        `c.rule` = 'none_accepted'
-                                      )
-                                      WHEN TRUE
-                                      THEN FALSE
-                                      WHEN FALSE
-                                      THEN CAST(NULL AS BOOLEAN)
-                                      ELSE CASE WHEN FALSE = CAST(NULL AS BOOLEAN) THEN FALSE END
-                                    END
+                                      `c.rule` = 'none_accepted'
+                                    ) WHEN TRUE THEN FALSE WHEN FALSE THEN CAST(NULL AS BOOLEAN) END
                                     THEN (
                                       `c.unfenced`
                                       OR (
