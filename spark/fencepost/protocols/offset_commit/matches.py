@@ -29,6 +29,7 @@ class Matches:
         self.competing: set[int] = set()
         self.late: set[int] = set()
         self.other_clocks: frozenset[int] = frozenset()
+        self.unlike: frozenset[int] = frozenset()
 
     def sure(self) -> tuple[Longs, Longs]:
         """The commits whose record is sure, and the records of these."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, compress
 
 import pyarrow.compute as pc
 
@@ -45,6 +46,7 @@ from fencepost.protocols.producer_epoch.transaction_log import (
 )
 from fencepost.protocols.producer_epoch.transaction_metadata import TransactionMetadata, Transition
 from fencepost.protocols.producer_epoch.transactions import Transaction, transactions
+from fencepost.protocols.producer_epoch.unlike_lines import recorded_requests
 from fencepost.protocols.producer_epoch.unlogged_ends import UnloggedEnds
 from fencepost.protocols.producer_epoch.verifications import verified_during
 from fencepost.protocols.producer_epoch.verified_transactions import Verified, verified_transactions
@@ -65,6 +67,7 @@ from fencepost.replay.request_clocks import (
 )
 from fencepost.replay.requests import NONE
 from fencepost.replay.terms import answered_leaders
+from fencepost.replay.unlike_lines import are_shown, brokers_unlike
 from fencepost.replay.unread_lines import of_request_logs, unread_lines
 from fencepost.replay.unreadable import UnreadPiece, damaged_batches, missing_end, unread_by_log
 
@@ -117,6 +120,7 @@ class TransactionStateManager:
         self._states, self._dumped_at = evidence.states, evidence.dumped_at
         self._late_lines = LateLines(tolerance_ms)
         self._clock_differences: list[Difference] = []
+        self._unlike: frozenset[int] = frozenset()
         self._coordinator: Coordinator | None = None
         if partition_key is not None and self._partition is not None:
             key = (self._cluster, TRANSACTIONS_TOPIC, self._partition, partition_key)
@@ -160,6 +164,8 @@ class TransactionStateManager:
         compared = compared_times(pairs_without_clock)
         others = brokers_with_another_clock(compared, self._tolerance_ms)
         self._clock_differences = differences(compared, others)
+        self._unlike = self._brokers_unlike_records(log)
+        others |= self._unlike
         self._late_lines = late_lines_of(pairs_without_clock, others, self._tolerance_ms)
         for each in self._ids.values():
             each.timed_requests = [sent for sent in each.requests if sent.broker_id not in others]
@@ -179,6 +185,19 @@ class TransactionStateManager:
             kraft_since=min(elected, default=None),
             began=evidence.began,
             incarnation=incarnation,
+        )
+
+    def _brokers_unlike_records(self, log: Log) -> frozenset[int]:
+        of_ids = (recorded_requests(each.requests, each.records) for each in self._ids.values())
+        found = list(chain.from_iterable(of_ids))
+        shown = are_shown(
+            log, [each.requested_ms for each, _ in found], [each.responded_ms for each, _ in found]
+        )
+        found = list(compress(found, shown.tolist()))
+        return brokers_unlike(
+            [each.broker_id for each, _ in found],
+            [each.api_key for each, _ in found],
+            [is_recorded for _, is_recorded in found],
         )
 
     def add_to(self, rows: CoordinatorRows, forgotten: Forgotten) -> None:

@@ -1,0 +1,41 @@
+"""Finds brokers whose request logs do not belong to the records: those of another cluster or broker, or with
+names or numbers that a program has replaced.
+
+What an accepted request names, its coordinator has written. If a log that is whole lacks that of most of a
+broker's accepted requests of some API, nothing that the broker's lines say is about these records.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fencepost.replay.logs import Log
+
+
+def are_shown(log: Log, requested_ms: ArrayLike, responded_ms: ArrayLike) -> NDArray[np.bool_]:
+    """Whether a log has what was written to it between these times: not where compaction has been, where the
+    log has a hole, after its end, or where an election may have taken the end of what a leader wrote.
+    """
+    requested, responded = (np.asarray(each, dtype=np.int64) for each in (requested_ms, responded_ms))
+    begin_ms = -1 if log.base is None else log.base.ms
+    if len(log.stretches) != 1 or not len(log) or begin_ms is None:
+        return np.zeros(len(requested), dtype=np.bool_)
+    until_ms = np.maximum.accumulate(log.max_timestamp_ms)
+    # the term of the last batch before the request, and of the first one after its answer
+    before = np.maximum(np.searchsorted(until_ms, requested) - 1, 0)
+    after = np.searchsorted(until_ms, responded)
+    is_of_term = log.leader_epoch[before] == log.leader_epoch[np.minimum(after, len(log) - 1)]
+    shown: NDArray[np.bool_] = (begin_ms < requested) & (after < len(log)) & is_of_term
+    return shown
+
+
+def brokers_unlike(broker_id: ArrayLike, api_key: ArrayLike, is_recorded: ArrayLike) -> frozenset[int]:
+    """The brokers of which most accepted requests of an API are not recorded; each has an element for each
+    request.
+    """
+    recorded = np.asarray(is_recorded, dtype=np.bool_)
+    of_api = np.column_stack([np.asarray(column, dtype=np.int64) for column in (broker_id, api_key)])
+    apis, number = np.unique(of_api, axis=0, return_inverse=True)
+    balance = np.bincount(number.reshape(-1), np.where(recorded, 1, -1), len(apis))
+    return frozenset(apis[balance < 0, 0].tolist())
