@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fencepost.replay.logs import Log
+from fencepost.replay.request_clocks import Difference
 
 
 def are_shown(log: Log, requested_ms: ArrayLike, responded_ms: ArrayLike) -> NDArray[np.bool_]:
@@ -30,12 +31,18 @@ def are_shown(log: Log, requested_ms: ArrayLike, responded_ms: ArrayLike) -> NDA
     return shown
 
 
-def brokers_unlike(broker_id: ArrayLike, api_key: ArrayLike, is_recorded: ArrayLike) -> frozenset[int]:
-    """The brokers of which most accepted requests of an API are not recorded; each has an element for each
-    request.
+def unlike_lines(
+    broker_id: ArrayLike, api_key: ArrayLike, requested_ms: ArrayLike, is_recorded: ArrayLike
+) -> list[Difference]:
+    """The brokers of which most accepted requests of an API are not recorded, with how many these are, and
+    when they came. Each has an element for each request.
     """
-    recorded = np.asarray(is_recorded, dtype=np.bool_)
-    of_api = np.column_stack([np.asarray(column, dtype=np.int64) for column in (broker_id, api_key)])
-    apis, number = np.unique(of_api, axis=0, return_inverse=True)
-    balance = np.bincount(number.reshape(-1), np.where(recorded, 1, -1), len(apis))
-    return frozenset(apis[balance < 0, 0].tolist())
+    broker, api, ms = (np.asarray(each, dtype=np.int64) for each in (broker_id, api_key, requested_ms))
+    lacks = ~np.asarray(is_recorded, dtype=np.bool_)
+    apis, number = np.unique(np.column_stack([broker, api]), axis=0, return_inverse=True)
+    most = np.bincount(number.reshape(-1), np.where(lacks, 1, -1), len(apis)) > 0
+    found = []
+    for each in np.unique(apis[most, 0]).tolist():
+        own = ms[lacks & (broker == each)]
+        found.append(Difference(each, None, len(own), int(own.min()), int(own.max())))
+    return found

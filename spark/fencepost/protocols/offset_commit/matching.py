@@ -25,7 +25,7 @@ from fencepost.protocols.offset_commit.record_candidates import (
     offset_bounds,
 )
 from fencepost.protocols.offset_commit.request_columns import Requests
-from fencepost.protocols.offset_commit.unlike_lines import brokers_unlike_records
+from fencepost.protocols.offset_commit.unlike_lines import lines_unlike_records
 from fencepost.replay.group_coordinator.records import GroupRecord
 from fencepost.replay.logs import Log, Longs
 from fencepost.replay.request_clocks import (
@@ -77,9 +77,10 @@ class Matching:
         self.clock_differences = differences(compared, self.other_clocks)
         self._matches.other_clocks = self.other_clocks
         is_stored = of_commits <= of_records.max(initial=-1)
-        self.unlike = brokers_unlike_records(requests, accepted, is_stored, group_records, log)
+        unlike = lines_unlike_records(requests, accepted, is_stored, group_records, log)
+        self.clock_differences += unlike
+        self.unlike = self._matches.unlike = frozenset(each.broker_id for each in unlike)
         """The brokers whose lines are not about these records."""
-        self._matches.unlike = self.unlike
         self.without_accepted = numbers[~np.isin(of_records, of_commits)]
         """The records whose content no accepted commit has."""
         untimed = list(self.other_clocks | self.unlike)

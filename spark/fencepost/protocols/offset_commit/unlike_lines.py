@@ -11,14 +11,15 @@ from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.replay.entities import first_of_each, numbered_rows
 from fencepost.replay.group_coordinator.records import GroupRecord
 from fencepost.replay.logs import Log, Longs
-from fencepost.replay.unlike_lines import are_shown, brokers_unlike
+from fencepost.replay.request_clocks import Difference
+from fencepost.replay.unlike_lines import are_shown, unlike_lines
 
 
-def brokers_unlike_records(
+def lines_unlike_records(
     requests: Requests, accepted: Longs, is_stored: Longs, records: Iterable[GroupRecord], log: Log
-) -> frozenset[int]:
+) -> list[Difference]:
     """The brokers of which most accepted commits are not of this log: it lacks what they stored, or their
-    members, or they present no epoch.
+    members, or they present no epoch (replay.unlike_lines).
 
     ``accepted``: the numbers of the commits; ``is_stored``: whether a record has the content of each;
     ``records``: those about groups.
@@ -36,7 +37,10 @@ def brokers_unlike_records(
     is_member = np.array(is_named, dtype=np.bool_)[numbers] & (requests["client_epoch"][of] >= 0)
     is_alone = members.values[of] == members.numbers_of([""])
     is_recorded = is_stored & (is_member | is_alone)
-    return brokers_unlike(requests["broker_id"][of], requests["api_key"][of], is_recorded)
+    broker_id, api_key, requested_ms = (
+        requests[name][of] for name in ("broker_id", "api_key", "requested_ms")
+    )
+    return unlike_lines(broker_id, api_key, requested_ms, is_recorded)
 
 
 def _members(records: Iterable[GroupRecord]) -> dict[str, set[str]]:

@@ -67,7 +67,7 @@ from fencepost.replay.request_clocks import (
 )
 from fencepost.replay.requests import NONE
 from fencepost.replay.terms import answered_leaders
-from fencepost.replay.unlike_lines import are_shown, brokers_unlike
+from fencepost.replay.unlike_lines import are_shown, unlike_lines
 from fencepost.replay.unread_lines import of_request_logs, unread_lines
 from fencepost.replay.unreadable import UnreadPiece, damaged_batches, missing_end, unread_by_log
 
@@ -120,7 +120,6 @@ class TransactionStateManager:
         self._states, self._dumped_at = evidence.states, evidence.dumped_at
         self._late_lines = LateLines(tolerance_ms)
         self._clock_differences: list[Difference] = []
-        self._unlike: frozenset[int] = frozenset()
         self._coordinator: Coordinator | None = None
         if partition_key is not None and self._partition is not None:
             key = (self._cluster, TRANSACTIONS_TOPIC, self._partition, partition_key)
@@ -164,8 +163,9 @@ class TransactionStateManager:
         compared = compared_times(pairs_without_clock)
         others = brokers_with_another_clock(compared, self._tolerance_ms)
         self._clock_differences = differences(compared, others)
-        self._unlike = self._brokers_unlike_records(log)
-        others |= self._unlike
+        unlike = self._lines_unlike_records(log)
+        self._clock_differences += unlike
+        others |= {each.broker_id for each in unlike}
         self._late_lines = late_lines_of(pairs_without_clock, others, self._tolerance_ms)
         for each in self._ids.values():
             each.timed_requests = [sent for sent in each.requests if sent.broker_id not in others]
@@ -185,18 +185,20 @@ class TransactionStateManager:
             kraft_since=min(elected, default=None),
             began=evidence.began,
             incarnation=incarnation,
+            unlike=frozenset(each.broker_id for each in unlike),
         )
 
-    def _brokers_unlike_records(self, log: Log) -> frozenset[int]:
+    def _lines_unlike_records(self, log: Log) -> list[Difference]:
         of_ids = (recorded_requests(each.requests, each.records) for each in self._ids.values())
         found = list(chain.from_iterable(of_ids))
         shown = are_shown(
             log, [each.requested_ms for each, _ in found], [each.responded_ms for each, _ in found]
         )
         found = list(compress(found, shown.tolist()))
-        return brokers_unlike(
+        return unlike_lines(
             [each.broker_id for each, _ in found],
             [each.api_key for each, _ in found],
+            [each.requested_ms for each, _ in found],
             [is_recorded for _, is_recorded in found],
         )
 
@@ -230,7 +232,9 @@ class TransactionStateManager:
             given = given_epochs(transitions, accepted, giving_answers(each.requests), each.state.given)
             pairs = [*accepted, *_aborting_inits(transitions)]
             states = States(transitions, self._late_lines)
-            witnesses = Witnesses(each.requests, self._unread, self._tolerance_ms)
+            unlike = frozenset[int]() if self._coordinator is None else self._coordinator.unlike
+            believed = [sent for sent in each.requests if sent.broker_id not in unlike]
+            witnesses = Witnesses(believed, self._unread, self._tolerance_ms)
             waiting = verified_during(each.requests, self._tolerance_ms)
             met_states = MetStates(states, self._coordinator, pairs, witnesses, waiting)
             if self._coordinator is not None:
