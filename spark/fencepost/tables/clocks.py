@@ -10,8 +10,8 @@ def clock_table(name: str, topic: str) -> Table:
     return Table(
         name,
         f"One row per broker, partition of {topic}, hour and difference: by how much the clock of the "
-        "broker's request log is ahead of that of its records. Only of brokers where they differ, or of which "
-        "accepted requests have no records.",
+        "broker's request log is ahead of that of its records. Only of brokers where they differ, or "
+        "of which accepted requests have no records.",
         {
             "cluster": "string",
             "broker_id": "int",
