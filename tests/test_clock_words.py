@@ -77,6 +77,8 @@ def test_a_log_that_does_not_belong_to_the_records_is_told_before_clocks() -> No
     """Of many requests of a broker no record tells, so it is blind; of another one the zone is wrong."""
     rows = [_row(HOUR), *({**_row(0, requests=3, broker_id=2), "ahead_ms": None} for _ in range(2))]
     another, behind = clock_sentences(rows, {1: "UTC", 2: "UTC"})
-    assert another.startswith("The request log of broker 2 does not belong to its records: 6 accepted requests")
+    assert another.startswith(
+        "The request log of broker 2 does not belong to its records: 6 accepted requests"
+    )
     assert behind.startswith("The request log of broker 1 is 1 h ahead")
     assert brokers_with_another_clock(rows) == {1, 2}

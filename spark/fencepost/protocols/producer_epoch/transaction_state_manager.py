@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, compress
+from itertools import compress
 
 import pyarrow.compute as pc
 
@@ -189,12 +189,12 @@ class TransactionStateManager:
         )
 
     def _lines_unlike_records(self, log: Log) -> list[Difference]:
-        of_ids = (recorded_requests(each.requests, each.records) for each in self._ids.values())
-        found = list(chain.from_iterable(of_ids))
-        shown = are_shown(
-            log, [each.requested_ms for each, _ in found], [each.responded_ms for each, _ in found]
-        )
-        found = list(compress(found, shown.tolist()))
+        asked = [sent for each in self._ids.values() for sent in each.requests]
+        times = ([getattr(sent, name) for sent in asked] for name in ("requested_ms", "responded_ms"))
+        shown = iter(are_shown(log, *times).tolist())
+        found: list[tuple[RequestRow, bool]] = []
+        for each in self._ids.values():
+            found += recorded_requests(compress(each.requests, shown), each.records)
         return unlike_lines(
             [each.broker_id for each, _ in found],
             [each.api_key for each, _ in found],

@@ -18,7 +18,8 @@ _NOTHING = (None, -1)
 def recorded_requests(
     requests: Iterable[RequestRow], records: Iterable[TransactionRecord]
 ) -> Iterator[tuple[RequestRow, bool]]:
-    """The accepted requests of a transactional id, in order, and whether a record has what each wrote.
+    """The accepted requests of a transactional id, in order, and whether a record has what each wrote;
+    ``requests``: those that the log shows.
 
     Each InitProducerId and EndTxn wrote a record of its own, unless the same one came just before it. A
     partition that is in the transaction already is added without a record.
