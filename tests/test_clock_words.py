@@ -71,3 +71,14 @@ def test_each_broker_has_a_sentence_of_its_own() -> None:
 def test_a_few_requests_that_were_matched_by_mistake_blind_no_broker() -> None:
     strays = [_row(each * HOUR, requests=1, broker_id=2) for each in range(1, 9)]
     assert brokers_with_another_clock([_row(HOUR, requests=2), _row(HOUR, SUMMER, 2), *strays]) == {1}
+
+
+def test_a_log_that_does_not_belong_to_the_records_is_told_before_clocks() -> None:
+    """Of many requests of a broker no record tells, so it is blind; of another one the zone is wrong."""
+    rows = [_row(HOUR), *({**_row(0, requests=3, broker_id=2), "ahead_ms": None} for _ in range(2))]
+    another, behind = clock_sentences(rows, {1: "UTC", 2: "UTC"})
+    assert another.startswith(
+        "The request log of broker 2 does not belong to its records: 6 accepted requests"
+    )
+    assert behind.startswith("The request log of broker 1 is 1 h ahead")
+    assert brokers_with_another_clock(rows) == {1, 2}

@@ -36,6 +36,7 @@ NO_COORDINATOR = "no_coordinator"
 SEVERAL_STATES = "several_states"
 NOT_TOLD_APART = "not_told_apart"
 OTHER_CLOCK = "other_clock"
+OTHER_LOG = "other_log"
 CLEANED_AWAY = "cleaned_away"
 NOT_CAPTURED = "not_captured"
 UNREAD = "unread"
@@ -71,6 +72,11 @@ REASONS = {
     OTHER_CLOCK: Reason(
         "The times of the broker's request log cannot be compared with those of the records.",
         "The broker's timezone in the configuration, if its log has local times of another zone.",
+    ),
+    OTHER_LOG: Reason(
+        "The broker's request log does not belong to the records: it is another's, or names or numbers in it "
+        "were replaced.",
+        "The request log of this broker, with names and numbers as the broker wrote them.",
     ),
     CLEANED_AWAY: Reason(
         "The log cleaner, retention or DeleteRecords had removed what would tell it before it was captured.",
@@ -138,3 +144,10 @@ REASONS = {
     ),
 }
 """Every reason, by its word."""
+
+
+def other_log(broker_id: int, log: str) -> Unknown:
+    """OTHER_LOG for a request in the lines of a broker, of which ``log`` has the records."""
+    return Unknown(
+        OTHER_LOG, f"another log: {log} has no record of what the request log of broker {broker_id} names"
+    )

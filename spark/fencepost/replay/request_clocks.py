@@ -29,11 +29,12 @@ _SOME = 5
 
 class Difference(NamedTuple):
     """By how much the clock of a broker's request log is ahead of that of its records (negative: behind), in
-    ms: the median of ``requests`` whose records were written from ``first_ms`` to ``last_ms``.
+    ms: the median of ``requests`` whose records were written from ``first_ms`` to ``last_ms``. None if these
+    requests, which came then, have no records (unlike_lines).
     """
 
     broker_id: int
-    ahead_ms: int
+    ahead_ms: int | None
     requests: int
     first_ms: int
     last_ms: int

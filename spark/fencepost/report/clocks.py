@@ -34,10 +34,13 @@ Offset = tuple[datetime, timedelta]
 
 
 def brokers_with_another_clock(rows: Iterable[Row]) -> set[int]:
-    """The brokers of which so many requests differ by the same that it is no coincidence."""
-    alike: Counter[tuple[int, int]] = Counter()
+    """The brokers of which so many requests differ by the same that it is no coincidence, or so many have no
+    records.
+    """
+    alike: Counter[tuple[int, int | None]] = Counter()
     for row in rows:
-        quarter = round(timedelta(milliseconds=row["ahead_ms"]) / _QUARTER)
+        ahead_ms = row["ahead_ms"]
+        quarter = None if ahead_ms is None else round(timedelta(milliseconds=ahead_ms) / _QUARTER)
         alike[row["broker_id"], quarter] += row["requests"]
     return {broker for (broker, _), requests in alike.items() if requests >= _MANY}
 
@@ -49,12 +52,29 @@ def clock_sentences(
     configured, by broker; ``read``: those in which the audit read the logs, if they are known.
     """
     by_broker: dict[int, list[Row]] = defaultdict(list)
+    unlike: Counter[int] = Counter()
     for row in rows:
-        by_broker[row["broker_id"]].append(row)
+        if row["ahead_ms"] is None:
+            unlike[row["broker_id"]] += row["requests"]
+        else:
+            by_broker[row["broker_id"]].append(row)
     return [
-        _sentence(broker, of, zones.get(broker, "UTC"), (read or {}).get(broker))
-        for broker, of in sorted(by_broker.items())
+        *(_of_another_log(broker, requests) for broker, requests in sorted(unlike.items())),
+        *(
+            _sentence(broker, of, zones.get(broker, "UTC"), (read or {}).get(broker))
+            for broker, of in sorted(by_broker.items())
+        ),
     ]
+
+
+def _of_another_log(broker: int, requests: int) -> str:
+    shown = counted(requests, "accepted request names", "accepted requests name")
+    return (
+        f"The request log of broker {broker} does not belong to its records: {shown} groups, members, ids, "
+        "epochs or topics of which no record of that time tells, so nothing that rests on the log is judged. "
+        "It is the log of another broker or cluster, or a program has replaced names or numbers in it: give "
+        "the log as the broker wrote it."
+    )
 
 
 def _sentence(broker: int, rows: Sequence[Row], zone: str, read: str | None) -> str:

@@ -42,8 +42,11 @@ class Evidence:
         silent = {row["broker_id"] for row in unread if row["reason"] == NO_REQUESTS}
         if None in silent:
             return ["no request log has a line of a request that could be read"]
-        other_clocks = brokers_with_another_clock(self._of(cluster, self._clocks))
-        if other_clocks and {broker.id for broker in cluster.brokers} <= other_clocks | silent:
+        clocks = self._of(cluster, self._clocks)
+        others = brokers_with_another_clock(clocks)
+        if others and {broker.id for broker in cluster.brokers} <= others | silent:
+            if all(row["ahead_ms"] is None for row in clocks):
+                return ["no request can be placed: the request logs do not belong to the records"]
             return ["no request can be placed in time: request logs have another clock than the records"]
         return []
 

@@ -10,12 +10,13 @@ def clock_table(name: str, topic: str) -> Table:
     return Table(
         name,
         f"One row per broker, partition of {topic}, hour and difference: by how much the clock of the "
-        "broker's request log is ahead of that of its records. Only of brokers where they differ.",
+        "broker's request log is ahead of that of its records. Only of brokers where they differ, or "
+        "of which accepted requests have no records.",
         {
             "cluster": "string",
             "broker_id": "int",
             "coordinator_partition": "int",
-            "ahead_ms": "bigint",  # negative: behind
+            "ahead_ms": "bigint",  # negative: behind; null: the requests have no records
             "requests": "bigint",  # accepted requests whose record was found without a clock
             "first_at": "timestamp",  # time of the first of these records, by the broker's clock
             "last_at": "timestamp",

@@ -18,7 +18,8 @@ class Matches:
     without a sure record the records that they may have written. Of the remaining commits, those in
     ``competing`` have records at the right time, but fewer records than commits; those in ``late`` have only
     earlier records with their content. ``other_clocks``: the brokers whose commits cannot be placed by time,
-    because their request logs have another clock than their records (request_clocks).
+    because their request logs have another clock than their records (request_clocks), ``unlike``: those whose
+    request logs do not belong to the records (replay.unlike_lines).
     """
 
     def __init__(self, records: CommitRecords, commits: int) -> None:
@@ -29,6 +30,7 @@ class Matches:
         self.competing: set[int] = set()
         self.late: set[int] = set()
         self.other_clocks: frozenset[int] = frozenset()
+        self.unlike: frozenset[int] = frozenset()
 
     def sure(self) -> tuple[Longs, Longs]:
         """The commits whose record is sure, and the records of these."""

@@ -7,7 +7,7 @@ remain, the second step compares times of the broker's clock, with a tolerance.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -25,7 +25,9 @@ from fencepost.protocols.offset_commit.record_candidates import (
     offset_bounds,
 )
 from fencepost.protocols.offset_commit.request_columns import Requests
-from fencepost.replay.logs import Longs
+from fencepost.protocols.offset_commit.unlike_lines import lines_unlike_records
+from fencepost.replay.group_coordinator.records import GroupRecord
+from fencepost.replay.logs import Log, Longs
 from fencepost.replay.request_clocks import brokers_with_another_clock, differences
 from fencepost.replay.requests import LATEST_MS, NONE
 from fencepost.replay.terms import Terms
@@ -45,8 +47,13 @@ class Matching:
         records: CommitRecords,
         order: Order,
         tolerance_ms: int,
+        *,
+        group_records: Iterable[GroupRecord],
+        log: Log,
     ) -> None:
-        """``tolerance_ms``: by how much the broker's clock may go back between a record and its line."""
+        """``tolerance_ms``: by how much the broker's clock may go back between a record and its line.
+        ``group_records``: those about groups in the coordinator's log.
+        """
         self._requests, self._order, self._clock_back_ms = requests, order, tolerance_ms
         self._matches = Matches(records, len(requests.request))
         # records that compaction left do not show when and in which order they were written
@@ -59,11 +66,16 @@ class Matching:
         """The brokers whose lines' times are not compared with those of records."""
         self.clock_differences = differences(compared, self.other_clocks)
         self._matches.other_clocks = self.other_clocks
+        is_stored = of_commits <= of_records.max(initial=-1)
+        unlike = lines_unlike_records(requests, accepted, is_stored, group_records, log)
+        self.clock_differences += unlike
+        self.unlike = self._matches.unlike = frozenset(each.broker_id for each in unlike)
+        """The brokers whose lines are not about these records."""
         self.without_accepted = numbers[~np.isin(of_records, of_commits)]
         """The records whose content no accepted commit has."""
-        timed = ~np.isin(requests["broker_id"][requests.request[accepted]], list(self.other_clocks))
-        accepted, of_commits = accepted[timed], of_commits[timed]
-        has_record = np.flatnonzero(of_commits <= of_records.max(initial=-1))
+        untimed = list(self.other_clocks | self.unlike)
+        is_timed = ~np.isin(requests["broker_id"][requests.request[accepted]], untimed)
+        has_record = np.flatnonzero(is_timed & is_stored)
         commit_order = has_record[np.argsort(of_commits[has_record], kind="stable")]
         self._commits = accepted[commit_order]
         record_order = np.lexsort((times, of_records))

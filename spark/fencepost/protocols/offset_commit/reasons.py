@@ -18,6 +18,7 @@ from fencepost.reasons import (
     SEVERAL_STATES,
     TOPIC_UNKNOWN,
     Unknown,
+    other_log,
 )
 from fencepost.replay.group_coordinator.requests import ELSEWHERE
 from fencepost.replay.logs import Base
@@ -74,6 +75,8 @@ class Reasons:
                 f"another clock: the records of broker {request.broker_id} in {self._log} have other times "
                 "than its request log: correct its timezone in the configuration",
             )
+        if request.broker_id in matches.unlike:
+            return other_log(request.broker_id, self._log)
         if commit.number in matches.competing:
             return Unknown(NOT_TOLD_APART, f"not told apart: {content}, and more commits than records")
         if base is not None and base.ms is not None and start_ms <= base.ms:

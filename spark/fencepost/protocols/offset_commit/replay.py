@@ -220,9 +220,8 @@ class GroupCoordinatorShard:
             lost = self._placement.may_have_met_lost_records(request)
             candidates = [] if lost else self._placement.candidates(request, states)
             states_of_request = RequestStates(request, candidates, lost=lost)
-            answered = (
-                None if candidates or lost or not is_decided(request) else witnesses.state_before(request)
-            )
+            untold = candidates or lost or request.broker_id in self._placement.unlike
+            answered = None if untold or not is_decided(request) else witnesses.state_before(request)
             if answered is not None and answered.until_ms is None:
                 assignment = witnesses.assignment_before(request, answered)
                 states_of_request.states = [

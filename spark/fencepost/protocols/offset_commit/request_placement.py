@@ -62,9 +62,13 @@ class RequestPlacement:
             of_group = groups[records.group_of(number)].records
             return bisect_left(of_group, records["offset"][number], key=attrgetter("offset"))
 
-        matching = Matching(requests, records, self._order, tolerance_ms)
-        self.clock_differences = matching.clock_differences
-        elected = leaders_by_clock(elected, log.leader_epoch.tolist(), matching.other_clocks)
+        matching = Matching(
+            requests, records, self._order, tolerance_ms, group_records=evidence.group_records, log=log
+        )
+        self.clock_differences, self.unlike = matching.clock_differences, matching.unlike
+        elected = leaders_by_clock(
+            elected, log.leader_epoch.tolist(), matching.other_clocks | matching.unlike
+        )
         # this step finds out how late lines were, which the next one needs
         matching.place_without_clock(Terms(log.terms(elected), log.stretches), self.lateness)
         self.matches = matching.place_by_clock(self.lateness, state_at)

@@ -29,12 +29,14 @@ class Coordinator:
         kraft_since: int | None = None,
         began: tuple[int, int] | None = None,
         incarnation: Incarnation = ONLY,
+        unlike: Set[int] = frozenset(),
     ) -> None:
         """``leaders``: broker ids by leader epoch; ``complete``: coverage.is_complete; ``replicated``:
         whether a record takes effect only after other brokers have it; ``clean``: the leader epochs that are
         known to have begun without an unclean election; ``kraft_since``: the first one that the metadata log
         has; ``began``: the offsets from and to which the log was known before it was compacted;
-        ``incarnation``: the one of ``__transaction_state`` whose log it is.
+        ``incarnation``: the one of ``__transaction_state`` whose log it is; ``unlike``: the brokers whose
+        request logs do not belong to it (replay.unlike_lines).
         """
         self.key = key
         self.replicated = replicated
@@ -42,6 +44,7 @@ class Coordinator:
         self.leaders = leaders
         self.complete = complete
         self.incarnation = incarnation
+        self.unlike = unlike
         terms = log.terms(leaders)
         self.terms = Terms(terms, log.stretches)
         self._last = terms[-1] if terms else None

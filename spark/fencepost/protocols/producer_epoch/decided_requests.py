@@ -33,6 +33,7 @@ from fencepost.reasons import (
     NOT_CAPTURED,
     SEVERAL_STATES,
     Unknown,
+    other_log,
 )
 from fencepost.replay.columns import Columns
 from fencepost.replay.keys import TRANSACTIONS_TOPIC, digest_of
@@ -207,6 +208,8 @@ def _unknown(
 
 
 def _no_record(request: RequestRow, coordinator: Coordinator | None, log: str, *, is_init: bool) -> Unknown:
+    if coordinator is not None and request.broker_id in coordinator.unlike:
+        return other_log(request.broker_id, log)
     around = (request.broker_id, request.requested_ms, request.responded_ms)
     if coordinator is not None and coordinator.has_lost(*around):
         return Unknown(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 
 import pyarrow.compute as pc
 
@@ -45,6 +46,7 @@ from fencepost.protocols.producer_epoch.transaction_log import (
 )
 from fencepost.protocols.producer_epoch.transaction_metadata import TransactionMetadata, Transition
 from fencepost.protocols.producer_epoch.transactions import Transaction, transactions
+from fencepost.protocols.producer_epoch.unlike_lines import recorded_requests
 from fencepost.protocols.producer_epoch.unlogged_ends import UnloggedEnds
 from fencepost.protocols.producer_epoch.verifications import verified_during
 from fencepost.protocols.producer_epoch.verified_transactions import Verified, verified_transactions
@@ -65,8 +67,12 @@ from fencepost.replay.request_clocks import (
 )
 from fencepost.replay.requests import NONE
 from fencepost.replay.terms import answered_leaders
+from fencepost.replay.unlike_lines import are_shown, unlike_lines
 from fencepost.replay.unread_lines import of_request_logs, unread_lines
 from fencepost.replay.unreadable import UnreadPiece, damaged_batches, missing_end, unread_by_log
+
+_ENOUGH = 1_000
+"""So many transactional ids show whether a broker's lines belong to the log."""
 
 
 @dataclass
@@ -160,6 +166,10 @@ class TransactionStateManager:
         compared = compared_times(pairs_without_clock)
         others = brokers_with_another_clock(compared, self._tolerance_ms)
         self._clock_differences = differences(compared, others)
+        some = sorted(self._ids)[:_ENOUGH]
+        unlike = self._lines_unlike_records(log, some) and self._lines_unlike_records(log, self._ids)
+        self._clock_differences += unlike
+        others |= {each.broker_id for each in unlike}
         self._late_lines = late_lines_of(pairs_without_clock, others, self._tolerance_ms)
         for each in self._ids.values():
             each.timed_requests = [sent for sent in each.requests if sent.broker_id not in others]
@@ -179,6 +189,22 @@ class TransactionStateManager:
             kraft_since=min(elected, default=None),
             began=evidence.began,
             incarnation=incarnation,
+            unlike=frozenset(each.broker_id for each in unlike),
+        )
+
+    def _lines_unlike_records(self, log: Log, ids: Iterable[str]) -> list[Difference]:
+        of_ids = [self._ids[each] for each in ids]
+        asked = [sent for each in of_ids for sent in each.requests]
+        times = ([getattr(sent, name) for sent in asked] for name in ("requested_ms", "responded_ms"))
+        shown = iter(are_shown(log, *times).tolist())
+        found: list[tuple[RequestRow, bool]] = []
+        for each in of_ids:
+            found += recorded_requests(compress(each.requests, shown), each.records)
+        return unlike_lines(
+            [each.broker_id for each, _ in found],
+            [each.api_key for each, _ in found],
+            [each.requested_ms for each, _ in found],
+            [is_recorded for _, is_recorded in found],
         )
 
     def add_to(self, rows: CoordinatorRows, forgotten: Forgotten) -> None:
@@ -211,7 +237,9 @@ class TransactionStateManager:
             given = given_epochs(transitions, accepted, giving_answers(each.requests), each.state.given)
             pairs = [*accepted, *_aborting_inits(transitions)]
             states = States(transitions, self._late_lines)
-            witnesses = Witnesses(each.requests, self._unread, self._tolerance_ms)
+            unlike = frozenset[int]() if self._coordinator is None else self._coordinator.unlike
+            believed = [sent for sent in each.requests if sent.broker_id not in unlike]
+            witnesses = Witnesses(believed, self._unread, self._tolerance_ms)
             waiting = verified_during(each.requests, self._tolerance_ms)
             met_states = MetStates(states, self._coordinator, pairs, witnesses, waiting)
             if self._coordinator is not None:
