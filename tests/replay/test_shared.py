@@ -39,6 +39,10 @@ def test_a_name_means_one_incarnation_at_a_time() -> None:
     topics = Topics([Sighting("t", "new", 500), Sighting("t", "old", 100)], [Sighting("u", "seen", 300)])
     assert [topics.id_at("t", ms) for ms in (0, 100, 499, 500, 9999)] == ["old", "old", "old", "new", "new"]
     assert (topics.id_at("u", 0), topics.id_at("v", 0), topics.name_of("seen")) == ("seen", None, "u")
+    assert [topics.id_during("t", *times) for times in ((0, 499), (499, 500), (500, 9999))] == [
+        "old", None, "new",
+    ]  # fmt: skip
+    assert (topics.id_during("u", 0, 400), topics.id_during("v", 0, 400)) == ("seen", None)
     created_elsewhere = Topics([Sighting("t", "old", 100)], [Sighting("t", "old", 50)])
     assert created_elsewhere.incarnations() == Topics([Sighting("t", "old", 100)]).incarnations()
 

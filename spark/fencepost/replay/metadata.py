@@ -92,6 +92,14 @@ class Topics:
             return None
         return self._by_name[topic][bisect_right(self._starts[topic], ms)].topic_id
 
+    def id_during(self, topic: str | None, from_ms: int, to_ms: int) -> str | None:
+        """The id of the topic that had a name between two times; None if several had it, or none is known."""
+        if topic is None or topic not in self._by_name:
+            return None
+        starts = self._starts[topic]
+        number = bisect_right(starts, from_ms)
+        return self._by_name[topic][number].topic_id if number == bisect_right(starts, to_ms) else None
+
     def name_of(self, topic_id: str | None) -> str | None:
         """The name of a topic id; None if no evidence has it."""
         return None if topic_id is None else self._names.get(topic_id)

@@ -95,11 +95,12 @@ class AnsweredAssignments:
         (topics,) = assigned_topics([message])
         if message and topics is None:
             return None
-        keys = [
-            topic_key(self._topics.id_at(topic, line.responded_ms), topic, partition)
-            for topic, partitions in topics or ()
-            for partition in partitions
-        ]
+        keys = []
+        for topic, partitions in topics or ():
+            topic_id = self._topics.id_at(topic, line.responded_ms)
+            if topic_id != self._topics.id_during(topic, line.requested_ms, line.responded_ms):
+                return None
+            keys += [topic_key(topic_id, topic, partition) for partition in partitions]
         return frozenset(key for key in keys if key is not None)
 
 

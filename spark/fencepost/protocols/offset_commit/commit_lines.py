@@ -59,8 +59,8 @@ def commit_lines(rows: pa.Table, topics: Topics) -> CommitLines:
 
     A request is left out if it names no group or no partition, or if it is not as Kafka writes it. An answer
     that is not as Kafka writes it counts as missing. If a request names a topic only by name, the topic has
-    the id that the name had when the line was written; if only by id, the name of that id. A partition that a
-    request names twice has one row, as last mentioned.
+    the id that the name had while the request lasted, and none if it had several; if only by id, the name of
+    that id. A partition that a request names twice has one row, as last mentioned.
     """
     # the empty slice gives the columns their types if there is nothing else
     pieces = [_read(piece, topics) for piece in (rows.slice(0, 0), *in_order_of_answers(rows, COMMIT_APIS))]
@@ -85,10 +85,10 @@ def _read(rows: pa.Table, topics: Topics) -> CommitLines:
     line, commits = line[is_named], {name: filtered(each, is_named) for name, each in commits.items()}
     is_request = np.zeros(len(requests), dtype=np.bool_)
     is_request[line] = True
-    ms = longs(rows["logged_at_ms"])[line]
+    times = longs(requested_ms(rows))[line], longs(rows["logged_at_ms"])[line]
     return CommitLines(
         filtered(_coded(_requests(rows, requests)), is_request),
-        _coded({"of": pa.array(np.cumsum(is_request)[line] - 1), **_named(commits, ms, topics)}),
+        _coded({"of": pa.array(np.cumsum(is_request)[line] - 1), **_named(commits, times, topics)}),
     )
 
 
@@ -134,12 +134,13 @@ def _partitions(requests: pa.StructArray, responses: pa.StructArray) -> tuple[Lo
     return line[first], {name: each.take(last) for name, each in partitions.items()}
 
 
-def _named(commits: Columns, ms: Longs, topics: Topics) -> Columns:
-    """Commits with both names of their topic (name and id), of lines that were written at ``ms``."""
+def _named(commits: Columns, times: tuple[Longs, Longs], topics: Topics) -> Columns:
+    """Commits with both names of their topic (name and id); ``times``: when they came, and were answered."""
     name, sent_id, partition = (commits[each] for each in ("topic", "topic_id", "partition"))
     topic = pc.coalesce(name, _mapped(sent_id, topics.name_of))
     unnamed = np.flatnonzero(pc.is_null(sent_id))
-    resolved_ids = map(topics.id_at, name.take(pa.array(unnamed)).to_pylist(), ms[unnamed].tolist())
+    at = (each[unnamed].tolist() for each in times)
+    resolved_ids = map(topics.id_during, name.take(pa.array(unnamed)).to_pylist(), *at)
     topic_id = pc.replace_with_mask(sent_id, pc.is_null(sent_id), pa.array(resolved_ids, _TEXT))
     return {
         "reference": pc.coalesce(_joined("id:", sent_id), _joined("name:", name)),

@@ -123,7 +123,8 @@ class Reasons:
             return Unknown(
                 TOPIC_UNKNOWN,
                 "what the commit's topic is to the group is not known: no record of the topic is in the "
-                "captured metadata log, or none of the topology in the group's",
+                "captured metadata log, or none of the topology in the group's, or another topic got the "
+                "name meanwhile",
             )
         if ruled and self._base is not None:
             return self._cleaned_away(
