@@ -15,7 +15,7 @@ FETCH, LIST, METADATA, COMMIT, OFFSETS, CREATE, DELETE, HEARTBEAT = (
 )  # fmt: skip
 """API key, Kafka's name, version."""
 
-TOOK_MS = 3
+TOOK_MS = 2
 
 
 @dataclass
