@@ -150,19 +150,26 @@ def test_what_real_brokers_wrote_is_told_alike_or_not_told(
 
 
 @pytest.mark.parametrize("capture", ["troubled-4.3.1", "groups-4.2.1", "groups-3.9.2", "healthy-4.3.1"])
-@pytest.mark.parametrize("every_ms", [500, 5000])
+@pytest.mark.parametrize(
+    "dated_ms",
+    [
+        pytest.param(lambda ms: ms + -(ms - 137) % 500, id="twice a second"),
+        pytest.param(lambda ms: ms + -(ms - 137) % 5000, id="each five seconds"),
+        pytest.param(lambda ms: ms - ms % 1000, id="whole seconds"),
+    ],
+)
 def test_lines_that_a_program_dated_when_it_read_them_are_told_alike_or_not_told(
     captures: Path,
     bronze_of: Callable[..., Bronze],
     shards_of: Callable[..., Any],
     capture: str,
-    every_ms: int,
+    dated_ms: Callable[[int], int],
 ) -> None:
     bronze = bronze_of(captures / capture)
     lines = bronze[REQUESTS.name].to_pylist()
     lines.sort(key=lambda each: (each["logged_at_ms"], each["file"], each["position"]))
     for number, line in enumerate(lines):
-        line["logged_at_ms"] += -(line["logged_at_ms"] - 137) % every_ms
+        line["logged_at_ms"] = dated_ms(line["logged_at_ms"])
         line["file"], line["position"] = f"request.log of {line['broker_id']}", number
     engine = EvidenceView(cast(Engine, LineEngine(lines, 1_000))).with_clock_steps(TOLERANCE_MS)
     dated = {**bronze, REQUESTS.name: engine.collect(engine.scan(REQUESTS))}
