@@ -149,7 +149,7 @@ def test_what_real_brokers_wrote_is_told_alike_or_not_told(
     assert _told_alike(in_time, late) > 80
 
 
-@pytest.mark.parametrize("capture", ["troubled-4.3.1", "groups-4.2.1", "groups-3.9.2", "healthy-4.3.1"])
+@pytest.mark.parametrize("capture", ["troubled-4.3.1", "groups-4.2.1", "groups-3.9.2", "days-4.3.1"])
 @pytest.mark.parametrize(
     "dated_ms",
     [
