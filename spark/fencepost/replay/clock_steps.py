@@ -134,8 +134,9 @@ class StepsOfCluster(dict[int, Sequence[Range]]):
 
 
 def stepped(engine: Engine, steps: ClockSteps, read: Scan) -> Scan:
-    """Reads a request of a time that passed twice as one that lasted for that time, and one that was logged
-    without fractions of a second as one that lasted for that second; ``read`` reads it as it was logged.
+    """Reads a request of a time that passed twice as one that lasted for that time, one that was logged
+    without fractions of a second as one that lasted for that second, and one whose line others dated as one
+    that lasted for the minute before; ``read`` reads it as it was logged.
     """
 
     def scan(table: Table, columns: tuple[str, ...], where: Where | None) -> Rows:

@@ -91,7 +91,7 @@ class EvidenceView(DelegatingEngine):
             yield f"requests of {counted(passed, 'time')} that passed twice as if they had lasted for these"
         if self.steps.inexact and table is REQUESTS:
             brokers = ", ".join(f"{broker} of {cluster}" for cluster, broker in sorted(self.steps.inexact))
-            yield f"requests as if they had lasted longer: times are no moments of their broker: {brokers}"
+            yield f"requests as if they had lasted longer, of brokers whose lines tell no moment: {brokers}"
         if self.held is not None and self.held.has(table):
             yield "from rows in memory, read for several chapters"
         if self.cache is not None:
