@@ -10,11 +10,18 @@ import pytest
 from fencepost.report.clocks import brokers_with_another_clock, clock_sentences
 
 HOUR = 3_600_000
+FIVE_SECONDS = dt.timedelta(seconds=5)
 WINTER, SUMMER = dt.datetime(2026, 1, 10, tzinfo=dt.UTC), dt.datetime(2026, 7, 10, tzinfo=dt.UTC)
 
 
 def _row(ahead_ms: int, at: dt.datetime = WINTER, requests: int = 40, broker_id: int = 1) -> dict[str, Any]:
-    return {"broker_id": broker_id, "ahead_ms": ahead_ms, "first_at": at, "requests": requests}
+    return {
+        "broker_id": broker_id,
+        "finding": "other_clock",
+        "ahead_ms": ahead_ms,
+        "first_at": at,
+        "requests": requests,
+    }
 
 
 @pytest.mark.parametrize(
@@ -75,10 +82,40 @@ def test_a_few_requests_that_were_matched_by_mistake_blind_no_broker() -> None:
 
 def test_a_log_that_does_not_belong_to_the_records_is_told_before_clocks() -> None:
     """Of many requests of a broker no record tells, so it is blind; of another one the zone is wrong."""
-    rows = [_row(HOUR), *({**_row(0, requests=3, broker_id=2), "ahead_ms": None} for _ in range(2))]
+    unlike = {**_row(0, requests=3, broker_id=2), "finding": "other_log", "ahead_ms": None}
+    rows = [_row(HOUR), unlike, unlike]
     another, behind = clock_sentences(rows, {1: "UTC", 2: "UTC"})
     assert another.startswith(
         "The request log of broker 2 does not belong to its records: 6 accepted requests"
     )
     assert behind.startswith("The request log of broker 1 is 1 h ahead")
     assert brokers_with_another_clock(rows) == {1, 2}
+
+
+@pytest.mark.parametrize(
+    ("findings", "told"),
+    [
+        ({"dated_by_others": (WINTER, SUMMER)}, ["of broker 1 has the times at which a program collected"]),
+        ({"whole_seconds": (WINTER,)}, ["of broker 1 has times of whole seconds"]),
+        (
+            {"set_back": (SUMMER, WINTER)},
+            ["2026-01-10 00:00:00.000 UTC to 2026-01-10 00:00:05.000 UTC passed twice, and 1 later time."],
+        ),
+        (
+            {"set_back": (WINTER,), "whole_seconds": (WINTER,)},
+            ["whole seconds", "to 2026-01-10 00:00:05.000 UTC passed twice. The order"],
+        ),
+    ],
+)
+def test_times_that_tell_no_moment_are_told_once_a_broker(
+    findings: dict[str, tuple[dt.datetime, ...]], told: list[str]
+) -> None:
+    """A table has a row for each hour. Other requests can still be placed, so the broker is not blind."""
+    rows = [
+        {**_row(0, at), "finding": finding, "ahead_ms": None, "requests": None, "last_at": at + FIVE_SECONDS}
+        for finding, times in findings.items()
+        for at in times
+    ]
+    sentences = clock_sentences(rows, {1: "UTC"})
+    assert [words in said for words, said in zip(told, sentences, strict=True)] == [True] * len(told)
+    assert not brokers_with_another_clock(rows)

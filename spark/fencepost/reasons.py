@@ -85,8 +85,9 @@ REASONS = {
         "(min.compaction.lag.ms, retention.ms), or answers in request logs.",
     ),
     NOT_CAPTURED: Reason(
-        "The records, lines or files that would tell it are not among the evidence.",
-        "The missing segments and request logs: check log_dirs and request_logs of every broker.",
+        "The records, lines or files that would tell it are not among the evidence that was read.",
+        "The missing segments and request logs: check log_dirs and request_logs of every broker, and what "
+        "marts.fct_quarantine lists. Nothing, where compaction was first.",
     ),
     UNREAD: Reason(
         "The evidence that would tell it is there, and could not be read.",

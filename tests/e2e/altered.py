@@ -223,6 +223,13 @@ def _read(log: Path) -> bytes:
     return gzip.decompress(log.read_bytes()) if log.suffix == ".gz" else log.read_bytes()
 
 
+def in_whole_seconds(whole: Path, folder: Path) -> None:
+    """Request logs whose times have no fractions."""
+    shutil.copytree(whole, folder)
+    for log in folder.glob("broker-*/kafka-request.log*"):
+        _rewrite(log, lambda lines: _STAMP.sub(rb"[\1,000]", lines))
+
+
 def _rewrite(log: Path, change: Callable[[bytes], bytes]) -> None:
     if log.suffix == ".gz":
         log.write_bytes(gzip.compress(change(gzip.decompress(log.read_bytes()))))
@@ -245,6 +252,7 @@ ALTERED: dict[str, tuple[str, Alteration]] = {
     "ended": ("groups-4.3.1", without_the_groups_last_segments),
     "half": ("groups-4.3.1", with_half_a_request_log),
     "set-back": ("groups-4.3.1", partial(with_a_clock_set_back, ms=5_000)),
+    "seconds": ("groups-4.3.1", in_whole_seconds),
     "skewed": ("failover-4.3.1", partial(with_a_fast_clock, broker=2, ms=5_000)),
     "migrating": ("zookeeper-3.9.2", of_one_broker_with_kraft),
 }

@@ -303,12 +303,20 @@ def test_a_second_audit_takes_nothing_new_and_says_the_same(audit: Any) -> None:
     assert audit.rows(query) == verdicts
 
 
-@pytest.mark.parametrize("name", ["set-back", "set-back-cleaned"])
-def test_a_clock_that_was_set_back_makes_nothing_wrong(audit: Any, name: str) -> None:
-    """Of what it dated, more is unknown; nothing is violated that is not violated by the right clock."""
+@pytest.mark.parametrize(
+    ("name", "finding"),
+    [("set-back", "set_back"), ("set-back-cleaned", "set_back"), ("seconds", "whole_seconds")],
+)
+def test_times_that_tell_no_moment_make_nothing_wrong(audit: Any, name: str, finding: str) -> None:
+    """Of what they date, more is unknown; nothing is violated that is not violated by a right clock. What is
+    wrong with them is told.
+    """
     whole, _ = {**ALTERED, **ALTERED_PRODUCERS}[name]
     query = "SELECT invariant, violated, unknown FROM marts.fct_invariant_coverage WHERE cluster = '{}'"
     expected = {row["invariant"]: row for row in audit.rows(query.format(whole))}
     found = audit.rows(query.format(name))
     assert [row for row in found if row["violated"] > expected[row["invariant"]]["violated"]] == []
     assert sum(row["unknown"] for row in found) > sum(row["unknown"] for row in expected.values())
+    findings = "SELECT DISTINCT finding FROM marts.fct_request_clocks WHERE cluster = '{}'"
+    assert audit.rows(findings.format(name)) == [{"finding": finding}]
+    assert audit.rows(findings.format(whole)) == []

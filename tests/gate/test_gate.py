@@ -255,6 +255,7 @@ NO_REQUESTS = {"reason": "no_requests", "file": "", "entries": 1, "detail": "swi
 AN_HOUR_AHEAD = {
     "broker_id": 1,
     "compared_in": "commit_clocks",
+    "finding": "other_clock",
     "ahead_ms": 3_600_004,
     "requests": 7,
     "first_at": dt.datetime(2026, 1, 2, tzinfo=dt.UTC),

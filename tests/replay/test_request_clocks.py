@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from fencepost.replay.request_clocks import Difference, brokers_with_another_clock, differences
+from fencepost.replay.line_times import Finding
+from fencepost.replay.request_clocks import (
+    Difference,
+    brokers_with_another_clock,
+    differences,
+    line_time_rows,
+)
+from fencepost.tables.clocks import clock_table
 
 HOUR = 3_600_000
 NOON = 500_000 * HOUR
@@ -59,3 +66,21 @@ def test_one_row_an_hour_wherever_history_is_cut() -> None:
 def test_a_request_that_was_matched_by_mistake_is_left_out() -> None:
     times = [*_times(HOUR), (1, NOON + 7 * HOUR, NOON + 7 * HOUR, NOON)]
     assert [each.ahead_ms for each in differences(times, [1])] == [HOUR]
+
+
+def test_what_lines_tell_has_a_row_an_hour() -> None:
+    """A chapter keeps the rows that end in it, so none may be longer than a chapter."""
+    findings = [
+        Finding(("c", 1), "whole_seconds", NOON - 1, NOON + HOUR),
+        Finding(("c", 2), "set_back", NOON, NOON),
+    ]
+    rows = line_time_rows(clock_table("silver.clocks", "__consumer_offsets"), findings).to_pylist()
+    times = [
+        (row["broker_id"], *(round(row[name].timestamp() * 1000) - NOON for name in ("first_at", "last_at")))
+        for row in rows
+    ]
+    assert times == [(1, -1, -1), (1, 0, HOUR - 1), (1, HOUR, HOUR), (2, 0, 0)]
+    assert {row["finding"]: (row["requests"], row["ahead_ms"]) for row in rows} == {
+        "whole_seconds": (None, None),
+        "set_back": (None, None),
+    }

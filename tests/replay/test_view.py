@@ -10,15 +10,16 @@ from pyiceberg.catalog import Catalog
 from fencepost import lake
 from fencepost.engines.tasks import TaskEngine
 from fencepost.opening import ensure
-from fencepost.replay.clock_steps import ClockSteps, Range
 from fencepost.replay.compaction import TABLES
 from fencepost.replay.cuts import Cuts
 from fencepost.replay.held_rows import HeldRows
+from fencepost.replay.line_times import Finding, LineTimes
 from fencepost.replay.log_begins import Begins
 from fencepost.replay.time_bounds import Bounds
 from fencepost.replay.view import EvidenceView
 from fencepost.settings import Settings
 from fencepost.tables import BATCHES, FILES, REQUESTS, Table
+from fencepost.tables.clocks import SET_BACK
 
 SINCE_MS, UNTIL_MS = 1_000, 2_000
 LOG = ("c", "orders", "id", 0)
@@ -58,7 +59,7 @@ def test_a_view_says_why_it_gives_which_rows(catalog: Catalog) -> None:
         Bounds({"c": UNTIL_MS}, {LOG: 2}),
         Begins({"c": SINCE_MS}, Cuts({LOG: 1}, {}, {"c": SINCE_MS}), nothing),
         {("c", 1, "digest"): "request.log.1"},
-        ClockSteps({("c", 1): [Range(1_400, 1_500)]}),
+        LineTimes([Finding(("c", 1), SET_BACK, 1_400, 1_500)]),
         {},
     )
     lines = view.scan(REQUESTS, ("logged_at_ms", "total_time_ms", "file"))

@@ -1,10 +1,11 @@
--- By how much the clock of a broker's request log is ahead of that of its records, where they differ.
+-- What is wrong with the times of brokers' request logs.
 {% for table in var('clock_tables') %}
 select
     cluster,
     broker_id,
     '{{ table }}' as compared_in,
     coordinator_partition,
+    finding,
     ahead_ms,
     requests,
     first_at,

@@ -71,7 +71,7 @@ def evidence_of(
         view = replace(view, begins=Begins(since, cut, compacted_rows))
     ended = [cluster for cluster, until in chapter.until_ms.items() if until is not None]
     logs = metadata_logs(view, source.beside, since, ended)
-    view = replace(view, names=source.names).with_clock_steps(settings.clock_tolerance_ms)
+    view = replace(view, names=source.names).with_line_times(settings.clock_tolerance_ms)
     view = view.with_cache(source.sizes.between(since, chapter.reads_until_ms))
     for table in captured() if log.isEnabledFor(logging.DEBUG) else ():
         log.debug("%s", view.explain(table))
@@ -81,7 +81,7 @@ def evidence_of(
         logs,
         {cluster: each for cluster, each in releases(settings).items() if cluster in since},
         settings.clock_tolerance_ms,
-        view.steps,
+        view.line_times,
         snapshots.handed_down(chapter.begin),
         chapter.next_reads_logs_since_ms,
         cuts_of(compacted),

@@ -14,11 +14,11 @@ from pyiceberg.catalog import Catalog
 from fencepost import lake
 from fencepost.engines import Engine, Rows, on_engine
 from fencepost.replay.broker_configs import Logged, logged_settings
-from fencepost.replay.clock_steps import ClockSteps
 from fencepost.replay.cuts import LOG, LogName
 from fencepost.replay.entities import tuples
 from fencepost.replay.group_coordinator.group_replays import GroupReplay
 from fencepost.replay.keys import METADATA_TOPIC
+from fencepost.replay.line_times import LineTimes
 from fencepost.replay.logs import BATCH_COLUMNS
 from fencepost.replay.metadata import ClusterMetadata, Sighting
 from fencepost.replay.metadata_log import MetadataLog, metadata_log
@@ -49,7 +49,7 @@ T = TypeVar("T")
 @dataclass(frozen=True)
 class Evidence:
     """``logs``: cluster -> its metadata log. ``releases``: cluster -> {broker id: (major, minor)} of the
-    configuration. ``tolerance_ms``: how late a line of a request log may be written. ``clock_steps``: the
+    configuration. ``tolerance_ms``: how late a line of a request log may be written. ``line_times``: the
     times that passed twice by a broker's clock. ``before``: table's name -> the rows that the chapter before
     handed down. ``next_ms``: cluster -> the time from which on its next chapter reads logs, for clusters that
     have one. ``cuts``: (cluster, topic, topic id, partition) -> the offset below which the log is compacted.
@@ -61,7 +61,7 @@ class Evidence:
     logs: Mapping[str, MetadataLog]
     releases: Mapping[str, Mapping[int, tuple[int, int]]]
     tolerance_ms: int
-    clock_steps: ClockSteps = field(default_factory=ClockSteps)
+    line_times: LineTimes = field(default_factory=LineTimes)
     before: Mapping[str, pa.Table] = field(default_factory=dict)
     next_ms: Mapping[str, int] = field(default_factory=dict)
     cuts: Mapping[LogName, int] = field(default_factory=dict)
@@ -153,14 +153,14 @@ def evidence(
         engine, MetadataEvidence.of(catalog), [cluster.name for cluster in settings.clusters]
     )
     size = sum(lake.size(catalog, table) for table in (BATCHES, RECORDS, REQUESTS))
-    view = with_current_names(engine).with_clock_steps(settings.clock_tolerance_ms).with_cache(size)
+    view = with_current_names(engine).with_line_times(settings.clock_tolerance_ms).with_cache(size)
     return Evidence(
         view,
         catalog,
         logs,
         releases(settings),
         settings.clock_tolerance_ms,
-        view.steps,
+        view.line_times,
         group_replays=group_replays,
     )
 

@@ -11,11 +11,15 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import ArrayLike
 
 from fencepost.replay.columns import Columns
+from fencepost.replay.line_times import Finding
 from fencepost.replay.logs import Longs
 from fencepost.replay.requests import LATEST_MS
+from fencepost.tables import Table
+from fencepost.tables.clocks import OTHER_CLOCK, OTHER_LOG
 
 NOBODY = -1
 """Stands for an unknown leader: no broker has this id."""
@@ -44,8 +48,19 @@ def add_clock_rows(
     rows: Columns, cluster: str, partition: int | None, differences: Iterable[Difference]
 ) -> None:
     """Add rows of a table of ``tables.clocks``."""
-    for broker_id, *rest in differences:
-        rows.add(cluster, broker_id, partition, *rest)
+    for broker_id, ahead_ms, *rest in differences:
+        finding = OTHER_LOG if ahead_ms is None else OTHER_CLOCK
+        rows.add(cluster, broker_id, partition, finding, ahead_ms, *rest)
+
+
+def line_time_rows(table: Table, findings: Iterable[Finding]) -> pa.Table:
+    """Rows of a table of ``tables.clocks``: one for each hour, for a chapter keeps those that end in it."""
+    rows = Columns(table)
+    for (cluster, broker_id), finding, first_ms, last_ms in findings:
+        for begin_ms in range(first_ms // _HOUR_MS * _HOUR_MS, last_ms + 1, _HOUR_MS):
+            times = max(first_ms, begin_ms), min(last_ms, begin_ms + _HOUR_MS - 1)
+            rows.add(cluster, broker_id, None, finding, None, None, *times)
+    return rows.to_arrow()
 
 
 def brokers_with_another_clock(times: ArrayLike, tolerance_ms: int) -> frozenset[int]:

@@ -21,9 +21,9 @@ from fencepost.conditions.arrow import filter_rows
 from fencepost.engines import Engine, Rows, tasks
 from fencepost.engines.delegating import DelegatingEngine
 from fencepost.replay.borders import Borders
-from fencepost.replay.clock_steps import ClockSteps, clock_steps, stepped
 from fencepost.replay.held_rows import HeldRows
 from fencepost.replay.keys import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from fencepost.replay.line_times import LineTimes, as_lasting, line_times
 from fencepost.replay.log_begins import Begins
 from fencepost.replay.log_names import Names, current_names, is_renamed, renamed
 from fencepost.replay.scan import Scan
@@ -43,7 +43,7 @@ _Cache = dict[tuple[str, bool], pa.Table]
 class EvidenceView(DelegatingEngine):
     """``below``: the engine that does the work. ``held``: bronze in memory. ``bounds``: up to when evidence
     is read, None: all of it. ``begins``: where it begins, None: at the beginning. ``names``: the names of
-    logs. ``steps``: the times that passed twice. ``cache``: what was read, None: nothing is kept.
+    logs. ``line_times``: the times that passed twice. ``cache``: what was read, None: nothing is kept.
     ``borders``: from where on evidence is kept, None: nothing before that is read anyway.
     """
 
@@ -52,7 +52,7 @@ class EvidenceView(DelegatingEngine):
     bounds: Bounds | None = None
     begins: Begins | None = None
     names: Names = field(default_factory=dict)
-    steps: ClockSteps = field(default_factory=ClockSteps)
+    line_times: LineTimes = field(default_factory=LineTimes)
     cache: _Cache | None = None
     borders: Borders | None = None
 
@@ -60,9 +60,9 @@ class EvidenceView(DelegatingEngine):
         """Work like the engine below."""
         super().__init__(self.below)
 
-    def with_clock_steps(self, tolerance_ms: int) -> EvidenceView:
+    def with_line_times(self, tolerance_ms: int) -> EvidenceView:
         """The view that knows which times passed twice; ``tolerance_ms``: how late a line may be written."""
-        return replace(self, steps=clock_steps(self, tolerance_ms))
+        return replace(self, line_times=line_times(self, tolerance_ms))
 
     def with_cache(self, size: int) -> EvidenceView:
         """The view that reads each table once, if its evidence takes few bytes of files (``size``)."""
@@ -86,11 +86,13 @@ class EvidenceView(DelegatingEngine):
             yield "all rows"
         if self.names and is_renamed(table, table.columns):
             yield "lines in the files in which they are now"
-        if self.steps and table is REQUESTS:
-            passed = sum(map(len, self.steps.values()))
+        if self.line_times and table is REQUESTS:
+            passed = sum(map(len, self.line_times.values()))
             yield f"requests of {counted(passed, 'time')} that passed twice as if they had lasted for these"
-        if self.steps.inexact and table is REQUESTS:
-            brokers = ", ".join(f"{broker} of {cluster}" for cluster, broker in sorted(self.steps.inexact))
+        if self.line_times.inexact and table is REQUESTS:
+            brokers = ", ".join(
+                f"{broker} of {cluster}" for cluster, broker in sorted(self.line_times.inexact)
+            )
             yield f"requests as if they had lasted longer, of brokers whose lines tell no moment: {brokers}"
         if self.held is not None and self.held.has(table):
             yield "from rows in memory, read for several chapters"
@@ -121,7 +123,7 @@ class EvidenceView(DelegatingEngine):
             read = partial(self.bounds.scan, engine, read)
         if self.begins is not None:
             read = partial(self.begins.scan, engine, read)
-        read = stepped(engine, self.steps, renamed(engine, self.names, read))
+        read = as_lasting(engine, self.line_times, renamed(engine, self.names, read))
         return read(table, columns, where)
 
 

@@ -1,17 +1,16 @@
-"""The difference between the clock of a broker's request log and that of its records, in words, with the time
-zone that would fit.
-"""
+"""What is wrong with the times of a broker's request log, in words, with the time zone that would fit."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import datetime, timedelta, tzinfo
 from zoneinfo import available_timezones
 
 from fencepost.formats.clock import zone_of
 from fencepost.report.episodes import Row
-from fencepost.words import counted
+from fencepost.tables.clocks import DATED_BY_OTHERS, OTHER_CLOCK, OTHER_LOG, SET_BACK, WHOLE_SECONDS
+from fencepost.words import as_utc, counted, time_of
 
 CLOCKS = "marts.fct_request_clocks"
 _QUARTER = timedelta(minutes=15)
@@ -28,6 +27,19 @@ _COMMON = (
 )  # fmt: skip
 """Of the zones that fit, one of these is named rather than another."""
 _AREAS = ("Africa/", "America/", "Asia/", "Atlantic/", "Australia/", "Europe/", "Indian/", "Pacific/")
+_BLIND = (OTHER_CLOCK, OTHER_LOG)
+_INEXACT_TIMES = {
+    DATED_BY_OTHERS: (
+        "the times at which a program collected its lines, not the broker's: a request may have come in the "
+        "minute before",
+        "Give the lines with the times that the broker wrote.",
+    ),
+    WHOLE_SECONDS: (
+        "times of whole seconds: a request may have come at any moment of its second",
+        "Log milliseconds, as Kafka's own pattern [%d] %p %m (%c)%n does.",
+    ),
+}
+"""What lines of such a log tell, and what to do."""
 
 Offset = tuple[datetime, timedelta]
 """A moment, and how far local time was from UTC then."""
@@ -39,9 +51,10 @@ def brokers_with_another_clock(rows: Iterable[Row]) -> set[int]:
     """
     alike: Counter[tuple[int, int | None]] = Counter()
     for row in rows:
-        ahead_ms = row["ahead_ms"]
-        quarter = None if ahead_ms is None else round(timedelta(milliseconds=ahead_ms) / _QUARTER)
-        alike[row["broker_id"], quarter] += row["requests"]
+        if row["finding"] in _BLIND:
+            ahead_ms = row["ahead_ms"]
+            quarter = None if ahead_ms is None else round(timedelta(milliseconds=ahead_ms) / _QUARTER)
+            alike[row["broker_id"], quarter] += row["requests"]
     return {broker for (broker, _), requests in alike.items() if requests >= _MANY}
 
 
@@ -51,23 +64,40 @@ def clock_sentences(
     """A sentence for each broker with ``rows`` of CLOCKS, all of one cluster; ``zones``: the zones that are
     configured, by broker; ``read``: those in which the audit read the logs, if they are known.
     """
-    by_broker: dict[int, list[Row]] = defaultdict(list)
-    unlike: Counter[int] = Counter()
+    by_broker: dict[str, dict[int, list[Row]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
-        if row["ahead_ms"] is None:
-            unlike[row["broker_id"]] += row["requests"]
-        else:
-            by_broker[row["broker_id"]].append(row)
+        by_broker[row["finding"]][row["broker_id"]].append(row)
+    clocks = (
+        _of_another_clock(broker, of, zones.get(broker, "UTC"), (read or {}).get(broker))
+        for broker, of in sorted(by_broker[OTHER_CLOCK].items())
+    )
     return [
-        *(_of_another_log(broker, requests) for broker, requests in sorted(unlike.items())),
-        *(
-            _sentence(broker, of, zones.get(broker, "UTC"), (read or {}).get(broker))
-            for broker, of in sorted(by_broker.items())
-        ),
+        *(_of_another_log(broker, of) for broker, of in sorted(by_broker[OTHER_LOG].items())),
+        *clocks,
+        *(_of_inexact_times(broker, each) for each in _INEXACT_TIMES for broker in sorted(by_broker[each])),
+        *(_of_a_clock_set_back(broker, of) for broker, of in sorted(by_broker[SET_BACK].items())),
     ]
 
 
-def _of_another_log(broker: int, requests: int) -> str:
+def _of_inexact_times(broker: int, finding: str) -> str:
+    fault, remedy = _INEXACT_TIMES[finding]
+    return (
+        f"The request log of broker {broker} has {fault}. Where it may have met either of two "
+        f"states, its verdict is unknown. {remedy}"
+    )
+
+
+def _of_a_clock_set_back(broker: int, rows: Sequence[Row]) -> str:
+    first = min(rows, key=lambda row: row["first_at"])
+    more = f", and {counted(len(rows) - 1, 'later time')}" if len(rows) > 1 else ""
+    return (
+        f"The clock of broker {broker} was set back while it ran: the time from {time_of(first['first_at'])} "
+        f"to {time_of(first['last_at'])} passed twice{more}. The order of times there tells nothing."
+    )
+
+
+def _of_another_log(broker: int, rows: Sequence[Row]) -> str:
+    requests = sum(row["requests"] for row in rows)
     shown = counted(requests, "accepted request names", "accepted requests name")
     return (
         f"The request log of broker {broker} does not belong to its records: {shown} groups, members, ids, "
@@ -77,7 +107,7 @@ def _of_another_log(broker: int, requests: int) -> str:
     )
 
 
-def _sentence(broker: int, rows: Sequence[Row], zone: str, read: str | None) -> str:
+def _of_another_clock(broker: int, rows: Sequence[Row], zone: str, read: str | None) -> str:
     requests = sum(row["requests"] for row in rows)
     apart: Counter[int] = Counter()
     for row in rows:
@@ -121,7 +151,7 @@ def _offsets(rows: Sequence[Row], zone: str) -> list[Offset] | None:
     counts: Counter[timedelta] = Counter()
     found = []
     for row in rows:
-        ahead, at = timedelta(milliseconds=row["ahead_ms"]), _utc(row["first_at"])
+        ahead, at = timedelta(milliseconds=row["ahead_ms"]), as_utc(row["first_at"])
         offset = _at(configured, at + ahead) + ahead
         rounded = round(offset / _QUARTER) * _QUARTER
         is_configured = rounded == _at(configured, at + ahead)
@@ -144,11 +174,6 @@ def _fitting(offsets: Sequence[Offset]) -> Iterator[str]:
 def _at(zone: tzinfo, moment: datetime) -> timedelta:
     """How far a zone's local time is from UTC at a moment."""
     return moment.astimezone(zone).utcoffset() or timedelta()
-
-
-def _utc(moment: datetime) -> datetime:
-    """A time of the lake, with its zone."""
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
 
 
 def _name(offset: timedelta) -> str:

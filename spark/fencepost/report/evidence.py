@@ -12,6 +12,7 @@ from fencepost.report.episodes import Row
 from fencepost.report.unread import NO_REQUESTS, QUARANTINE, unread_lines, unread_sentences
 from fencepost.report.wording import indented
 from fencepost.settings import Cluster, Settings
+from fencepost.tables.clocks import OTHER_CLOCK
 
 _FILES = "bronze.files"
 
@@ -22,8 +23,9 @@ class Evidence:
     def __init__(self, reader: Reader, settings: Settings) -> None:
         self._settings = settings
         self._unread = rows(reader.scan(QUARANTINE))
-        # a lake that was audited before this mart existed
-        self._clocks = rows(reader.scan(CLOCKS)) if reader.has(CLOCKS) else []
+        # a lake that was audited before this mart, or its column finding, existed
+        clocks = rows(reader.scan(CLOCKS)) if reader.has(CLOCKS) else []
+        self._clocks = [{"finding": OTHER_CLOCK, **row} for row in clocks]
         self._zones = _zones_read(reader) if self._clocks else {}
 
     def lines(self, cluster: Cluster) -> list[str]:
@@ -45,7 +47,7 @@ class Evidence:
         clocks = self._of(cluster, self._clocks)
         others = brokers_with_another_clock(clocks)
         if others and {broker.id for broker in cluster.brokers} <= others | silent:
-            if all(row["ahead_ms"] is None for row in clocks):
+            if not any(row["finding"] == OTHER_CLOCK for row in clocks):
                 return ["no request can be placed: the request logs do not belong to the records"]
             return ["no request can be placed in time: request logs have another clock than the records"]
         return []

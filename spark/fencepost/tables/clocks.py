@@ -1,26 +1,38 @@
-"""The tables of silver that say by how much brokers' request logs have another clock than their records."""
+"""The tables of silver that say what is wrong with the times of brokers' request logs."""
 
 from __future__ import annotations
 
 from fencepost.tables.table import Table
+
+OTHER_CLOCK = "other_clock"
+"""Finding: the log has another clock than the records, as with a wrong ``timezone``."""
+OTHER_LOG = "other_log"
+"""Finding: accepted requests have no records, so the log does not belong to them."""
+DATED_BY_OTHERS = "dated_by_others"
+"""Finding: a program that collected the lines dated them."""
+WHOLE_SECONDS = "whole_seconds"
+"""Finding: the lines have no fractions of a second."""
+SET_BACK = "set_back"
+"""Finding: the broker's clock was set back, and the time from ``first_at`` to ``last_at`` passed twice."""
 
 
 def clock_table(name: str, topic: str) -> Table:
     """A protocol's table of silver for the differences that it found in the coordinators' logs of a topic."""
     return Table(
         name,
-        f"One row per broker, partition of {topic}, hour and difference: by how much the clock of the "
-        "broker's request log is ahead of that of its records. Only of brokers where they differ, or "
-        "of which accepted requests have no records.",
+        f"One row per broker, partition of {topic}, hour, finding and difference: by how much the clock of "
+        "the broker's request log is ahead of that of its records, where they differ, or what else is wrong "
+        "with the times of its lines.",
         {
             "cluster": "string",
             "broker_id": "int",
             "coordinator_partition": "int",
-            "ahead_ms": "bigint",  # negative: behind; null: the requests have no records
-            "requests": "bigint",  # accepted requests whose record was found without a clock
-            "first_at": "timestamp",  # time of the first of these records, by the broker's clock
+            "finding": "string",  # one of those above
+            "ahead_ms": "bigint",  # negative: behind; null: of another finding than other_clock
+            "requests": "bigint",  # that show it, for the first two findings
+            "first_at": "timestamp",  # time of the first of their records, or of these lines
             "last_at": "timestamp",
         },
-        ("cluster", "broker_id", "coordinator_partition", "first_at", "ahead_ms"),
+        ("cluster", "broker_id", "coordinator_partition", "finding", "first_at", "ahead_ms"),
         end_columns=("last_at",),
     )

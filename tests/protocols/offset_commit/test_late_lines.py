@@ -171,7 +171,7 @@ def test_lines_that_a_program_dated_when_it_read_them_are_told_alike_or_not_told
     for number, line in enumerate(lines):
         line["logged_at_ms"] = dated_ms(line["logged_at_ms"])
         line["file"], line["position"] = f"request.log of {line['broker_id']}", number
-    engine = EvidenceView(cast(Engine, LineEngine(lines, 1_000))).with_clock_steps(TOLERANCE_MS)
+    engine = EvidenceView(cast(Engine, LineEngine(lines, 1_000))).with_line_times(TOLERANCE_MS)
     dated = {**bronze, REQUESTS.name: engine.collect(engine.scan(REQUESTS))}
     _told_alike(_replayed(bronze, shards_of), _replayed(dated, shards_of))
 

@@ -7,7 +7,7 @@ from functools import partial
 
 import pyarrow as pa
 
-from fencepost.engines import Replay, Rows
+from fencepost.engines import Replay, Rows, on_engine
 from fencepost.protocols.offset_commit.departures import APIS as DEPARTURE_APIS
 from fencepost.protocols.offset_commit.departures import departures
 from fencepost.protocols.offset_commit.forgotten_members import COLUMNS, ForgottenMembers
@@ -35,6 +35,7 @@ from fencepost.replay.evidence import Evidence
 from fencepost.replay.garbage_collection import collection_paused, give_back
 from fencepost.replay.group_coordinator.group_replays import Facts, GroupReplay
 from fencepost.replay.group_coordinator.spread import placement_and_facts, replayed
+from fencepost.replay.request_clocks import line_time_rows
 from fencepost.tables import REQUESTS, Table
 
 TABLES = (
@@ -68,8 +69,11 @@ def rebuild(evidence: Evidence) -> Mapping[str, Rows]:
     refused = engine.map(requests, fencings_of, MEMBER_FENCINGS.arrow_schema)
     left = engine.map(requests, departures, MEMBER_DEPARTURES.arrow_schema)
     again = share_redeliveries(evidence)
+    of_lines = line_time_rows(COMMIT_CLOCKS, evidence.line_times.findings)
+    clocks = engine.union([rows[COMMIT_CLOCKS.name], on_engine(engine, COMMIT_CLOCKS, of_lines)])
     return {
         **rows,
+        COMMIT_CLOCKS.name: clocks,
         MEMBER_FENCINGS.name: refused,
         MEMBER_DEPARTURES.name: left,
         SHARE_REDELIVERIES.name: again,

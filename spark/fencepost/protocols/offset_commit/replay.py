@@ -92,7 +92,7 @@ class GroupCoordinatorShard:
     def __init__(self, evidence: ShardEvidence, metadata: ClusterMetadata, tolerance_ms: int) -> None:
         evidence = with_consistent_log(evidence)
         self._metadata = metadata
-        self._unread_lines, self._steps = evidence.unread_lines, evidence.clock_steps
+        self._unread_lines, self._line_times = evidence.unread_lines, evidence.line_times
         self._stretches = {stretch.number: stretch for stretch in evidence.log.stretches}
         self._commit_records = CommitRecords(placed_rows(evidence.commit_records, evidence.log))
         self._requests = evidence.requests
@@ -187,7 +187,7 @@ class GroupCoordinatorShard:
             lateness=self._lateness,
             topics=self._metadata.topics,
             unread_lines=self._unread_lines,
-            steps=self._steps,
+            line_times=self._line_times,
         )
         presence = UnrecordedGroups(
             evidence.records,
@@ -202,7 +202,7 @@ class GroupCoordinatorShard:
             witnesses.state_before,
             self._leaders,
             self._lateness,
-            self._steps,
+            self._line_times,
             self._unread_lines,
         )
         undecided = self._placement.undecided

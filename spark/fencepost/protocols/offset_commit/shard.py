@@ -21,7 +21,6 @@ from fencepost.protocols.offset_commit.member_lines import (
 )
 from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.protocols.offset_commit.requests import COMMIT_APIS
-from fencepost.replay.clock_steps import StepsOfCluster
 from fencepost.replay.coordinator_logs import ONLY, Incarnation
 from fencepost.replay.garbage_collection import give_back
 from fencepost.replay.group_coordinator.contradictions import Member, consistent
@@ -30,6 +29,7 @@ from fencepost.replay.group_coordinator.evidence import ShardRows
 from fencepost.replay.group_coordinator.needed_records import select_needed_records
 from fencepost.replay.group_coordinator.records import GroupRecord, Marker
 from fencepost.replay.group_coordinator.requests import CLASSIC_APIS
+from fencepost.replay.line_times import LineTimesOfCluster
 from fencepost.replay.logs import Log, Longs
 from fencepost.replay.metadata import Topics
 from fencepost.replay.requests import each_line
@@ -56,7 +56,7 @@ class ShardEvidence:
     member_lines: Sequence[MemberLine]
     heartbeats: Sequence[HeartbeatAnswer]
     unread_lines: UnreadLines = field(default_factory=dict)
-    clock_steps: StepsOfCluster = field(default_factory=StepsOfCluster)
+    line_times: LineTimesOfCluster = field(default_factory=LineTimesOfCluster)
     incarnation: Incarnation = ONLY
     moved: frozenset[str] = frozenset()
 
@@ -95,7 +95,7 @@ def decode_shard(rows: ShardRows, topics: Topics) -> ShardEvidence:
         lines,
         heartbeats,
         rows.unread_lines,
-        rows.clock_steps.of(rows.cluster),
+        rows.line_times.of(rows.cluster),
         rows.incarnation,
         rows.moved,
     )

@@ -32,7 +32,7 @@ from fencepost.protocols.offset_commit.moments import (
 from fencepost.protocols.offset_commit.requests import Commit, CommitRequest
 from fencepost.protocols.offset_commit.spans import Generation
 from fencepost.protocols.offset_commit.states import ABSENT, State
-from fencepost.replay.clock_steps import StepsOfCluster
+from fencepost.replay.line_times import LineTimesOfCluster
 from fencepost.replay.unread_lines import UnreadLines
 
 AS_WRITTEN, NEXT_GENERATION, STILL_REBALANCING, GONE = range(4)
@@ -43,7 +43,7 @@ class UnwrittenStates:
     """The states that the coordinator of one classic group had in memory, beyond its log.
 
     ``leaders``: leader epoch -> broker id. ``state_before``: the state of a request's member by the answers
-    to it (Witnesses.state_before). ``steps``: the times that passed twice. ``unread_lines``:
+    to it (Witnesses.state_before). ``line_times``: the times that passed twice. ``unread_lines``:
     positions of lines that could not be read, by file.
     """
 
@@ -51,7 +51,7 @@ class UnwrittenStates:
     state_before: Callable[[CommitRequest], AnsweredEpoch | None]
     leaders: Mapping[int, int | None]
     lateness: Lateness
-    steps: StepsOfCluster
+    line_times: LineTimesOfCluster
     unread_lines: UnreadLines
 
     def states(self, commit: Commit, state: State) -> list[State]:
@@ -98,7 +98,7 @@ class UnwrittenStates:
         # times of two brokers are of two clocks
         late_ms = self.lateness.of(request)
         next_ms = generation.next_ms if led_by is None or led_by == request.broker_id else None
-        next_range = self.steps.range_of(request.broker_id, next_ms or 0)
+        next_range = self.line_times.range_of(request.broker_id, next_ms or 0)
         signs = self.answers.signs(request.broker_id, request.member_id)
         return Moment(
             commit,

@@ -31,8 +31,8 @@ from fencepost.protocols.offset_commit.member_lines import HeartbeatAnswer, Memb
 from fencepost.protocols.offset_commit.order import lines_of, turns
 from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.protocols.offset_commit.requests import CommitRequest
-from fencepost.replay.clock_steps import StepsOfCluster
 from fencepost.replay.group_coordinator.requests import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP
+from fencepost.replay.line_times import LineTimesOfCluster
 from fencepost.replay.logs import Longs
 from fencepost.replay.metadata import Topics
 from fencepost.replay.unread_lines import UnreadLines, are_read
@@ -77,10 +77,10 @@ class Witnesses:
         lateness: Lateness,
         topics: Topics,
         unread_lines: UnreadLines,
-        steps: StepsOfCluster,
+        line_times: LineTimesOfCluster,
     ) -> None:
         """``numbers``: of the group's requests."""
-        self._unread_lines, self._steps = unread_lines, steps
+        self._unread_lines, self._line_times = unread_lines, line_times
         self._lateness = lateness
         self._answered: dict[int, AnsweredEpoch] = {}
         # in a consumer group a classic member's generation is its member epoch, for which other rules hold
@@ -221,7 +221,7 @@ class Witnesses:
             return None
         start_ms = firm.requested_ms - self._lateness.of(firm)
         until_ms = start_ms + min(timeouts)
-        return until_ms if self._steps.is_steady(firm.broker_id, start_ms, until_ms) else None
+        return until_ms if self._line_times.is_steady(firm.broker_id, start_ms, until_ms) else None
 
 
 def _begins_next(before: _Last, count: int, after: Answer | None) -> bool:

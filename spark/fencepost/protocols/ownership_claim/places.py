@@ -16,7 +16,7 @@ from fencepost.reasons import (
     OTHER_CLOCK,
     Unknown,
 )
-from fencepost.replay.clock_steps import StepsOfCluster
+from fencepost.replay.line_times import LineTimesOfCluster
 from fencepost.replay.logs import Base
 from fencepost.replay.requests import NONE
 
@@ -51,7 +51,8 @@ class Places:
 
     ``whole``: whether no part of the group's log is missing, except what compaction removed up to ``base``
     (None: nothing). ``other_kinds``: whether the group is, or was, of another kind as well;
-    ``begins_otherwise``: whether its first record is of another kind. ``steps``: the times that passed twice.
+    ``begins_otherwise``: whether its first record is of another kind. ``line_times``: the times that passed
+    twice.
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class Places:
         leaders: Mapping[int, int | None],
         tolerance_ms: int,
         *,
-        steps: StepsOfCluster,
+        line_times: LineTimesOfCluster,
         whole: bool,
         other_kinds: bool,
         begins_otherwise: bool,
@@ -69,7 +70,8 @@ class Places:
     ) -> None:
         self._generations = generations
         ranges = [
-            steps.range_of(leaders.get(each.record.leader_epoch), each.begin.ms or 0) for each in generations
+            line_times.range_of(leaders.get(each.record.leader_epoch), each.begin.ms or 0)
+            for each in generations
         ]
         self._earliest = [each.low_ms for each in ranges]
         self._latest = [each.high_ms for each in ranges]

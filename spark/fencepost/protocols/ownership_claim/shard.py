@@ -24,7 +24,6 @@ from fencepost.protocols.ownership_claim.tables import (
     SYNC_CLOCKS,
 )
 from fencepost.reasons import Unknown
-from fencepost.replay.clock_steps import StepsOfCluster
 from fencepost.replay.columns import Columns
 from fencepost.replay.coordinator_logs import ONLY, Incarnation
 from fencepost.replay.coverage import is_whole
@@ -37,6 +36,7 @@ from fencepost.replay.group_coordinator.records import GroupRecord
 from fencepost.replay.group_coordinator.requests import ELSEWHERE, SYNC_GROUP
 from fencepost.replay.histories import Interval
 from fencepost.replay.keys import OFFSETS_TOPIC
+from fencepost.replay.line_times import LineTimesOfCluster
 from fencepost.replay.logs import Log
 from fencepost.replay.metadata import ClusterMetadata
 from fencepost.replay.request_clocks import (
@@ -63,7 +63,7 @@ class ShardEvidence:
     lines: Lines
     coordinator_lines: Sequence[CoordinatorLine]
     unread_lines: UnreadLines = field(default_factory=dict)
-    clock_steps: StepsOfCluster = field(default_factory=StepsOfCluster)
+    line_times: LineTimesOfCluster = field(default_factory=LineTimesOfCluster)
     incarnation: Incarnation = ONLY
     moved: frozenset[str] = frozenset()
 
@@ -89,7 +89,7 @@ def decode_shard(rows: ShardRows, line_rows: pa.Table) -> ShardEvidence:
         read_lines(rows.requests),
         coordinator_lines(line_rows),
         rows.unread_lines,
-        rows.clock_steps.of(rows.cluster),
+        rows.line_times.of(rows.cluster),
         rows.incarnation,
         rows.moved,
     )
@@ -176,7 +176,7 @@ class _Shard:
             evidence.coordinator_lines,
             self._leaders,
             self._tolerance_ms,
-            steps=self._evidence.clock_steps,
+            line_times=self._evidence.line_times,
             whole=self._whole,
             other_kinds=not all(are_of_generations),
             begins_otherwise=not all(are_of_generations[:1]),

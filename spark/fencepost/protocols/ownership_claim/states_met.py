@@ -26,8 +26,8 @@ from fencepost.reasons import (
     NOT_LOGGED,
     Unknown,
 )
-from fencepost.replay.clock_steps import StepsOfCluster
 from fencepost.replay.group_coordinator.requests import ELSEWHERE
+from fencepost.replay.line_times import LineTimesOfCluster
 from fencepost.replay.logs import Base
 from fencepost.replay.requests import LATEST_MS, NONE
 from fencepost.replay.unread_lines import UnreadLines, are_read
@@ -54,7 +54,7 @@ class State(NamedTuple):
 class StatesMet:
     """The states that the JoinGroups of one group may have met.
 
-    ``steps``, ``whole``, ``other_kinds``, ``begins_otherwise``, ``base``: as of Places. ``unread``:
+    ``line_times``, ``whole``, ``other_kinds``, ``begins_otherwise``, ``base``: as of Places. ``unread``:
     positions of lines of request logs that could not be read, by file.
     """
 
@@ -66,7 +66,7 @@ class StatesMet:
         leaders: Mapping[int, int | None],
         tolerance_ms: int,
         *,
-        steps: StepsOfCluster,
+        line_times: LineTimesOfCluster,
         whole: bool,
         other_kinds: bool,
         begins_otherwise: bool,
@@ -75,7 +75,7 @@ class StatesMet:
     ) -> None:
         self._generations = generations
         self._tolerance_ms = tolerance_ms
-        self._steps = steps
+        self._line_times = line_times
         self._unread = unread
         self._signs = Signs(generations, lines, coordinator_lines)
         self.places = Places(
@@ -83,7 +83,7 @@ class StatesMet:
             self._signs,
             leaders,
             tolerance_ms,
-            steps=steps,
+            line_times=line_times,
             whole=whole,
             other_kinds=other_kinds,
             begins_otherwise=begins_otherwise,
@@ -176,7 +176,7 @@ class StatesMet:
         if join.instance_id is None and not join.member_id:
             return True
         broker_id, arrived = join.line.broker_id, join.line.requested_ms
-        if not self._steps.is_steady(broker_id, arrived, join.line.responded_ms):
+        if not self._line_times.is_steady(broker_id, arrived, join.line.responded_ms):
             return self._follows_another_generation(join)
         before, generation = place.first, place.last
         if before is not None and before.generation == join.generation - 1:
@@ -252,7 +252,7 @@ class StatesMet:
         return (
             line.requested_ms < before.line.requested_ms - late_ms + before.timeout_ms
             and not self._signs.may_have_left(join, before, late_ms)
-            and self._steps.is_steady(line.broker_id, before.line.requested_ms, line.responded_ms)
+            and self._line_times.is_steady(line.broker_id, before.line.requested_ms, line.responded_ms)
             and are_read(self._unread, line.file, before.line.position, line.position)
         )
 

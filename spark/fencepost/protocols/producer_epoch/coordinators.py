@@ -23,11 +23,11 @@ from fencepost.protocols.producer_epoch.state import dump_offset, load_ids
 from fencepost.protocols.producer_epoch.tables import ID_STATES
 from fencepost.protocols.producer_epoch.transaction_state_manager import TransactionStateManager
 from fencepost.replay import logs
-from fencepost.replay.clock_steps import ClockSteps
 from fencepost.replay.compaction import checkpoints_of
 from fencepost.replay.coordinator_logs import ONLY, UNKNOWN, CoordinatorLogs, Incarnation
 from fencepost.replay.garbage_collection import collection_paused
 from fencepost.replay.keys import TRANSACTIONS_TOPIC, topic_key
+from fencepost.replay.line_times import LineTimes
 from fencepost.replay.log_ends import Ends
 from fencepost.replay.metadata import ClusterMetadata
 from fencepost.replay.placement import UNTOLD
@@ -59,7 +59,7 @@ class Coordinators:
     where logs end that will never be written again (log_ends.final_ends). ``states``: rows of ID_STATES;
     ``began``: by cluster and partition_key, the offsets from and to which a log was known where these states
     were dumped. ``dump_ms``: by cluster whose states are dumped, the time (state.dump_offset).
-    ``clock_steps``: the times that passed twice by a broker's clock. ``logs``: by cluster, the incarnations
+    ``line_times``: the times that passed twice by a broker's clock. ``logs``: by cluster, the incarnations
     of ``__transaction_state``. ``request_ids``: rows of bronze of the ids' clients. ``operated``: cluster and
     producer id of those of which an operator ended a transaction in some partition: nothing asks for
     verifications of others.
@@ -75,7 +75,7 @@ class Coordinators:
     states: pa.Table = field(default_factory=ID_STATES.arrow_schema.empty_table)
     began: Mapping[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
     dump_ms: Mapping[str, int] = field(default_factory=dict)
-    clock_steps: ClockSteps = field(default_factory=ClockSteps)
+    line_times: LineTimes = field(default_factory=LineTimes)
     logs: Mapping[str, CoordinatorLogs] = field(default_factory=dict)
     request_ids: pa.Table = field(default_factory=REQUEST_IDS.arrow_schema.empty_table)
     operated: Collection[tuple[str, int]] = ()
@@ -111,7 +111,7 @@ def replay_coordinators(
     asked = {(cluster, partition) for cluster, partition, _ in requests}
     for shard in sorted(found.keys() | asked, key=str):
         of_metadata = metadata.get(shard[0], ClusterMetadata())
-        steps = coordinators.clock_steps.of(shard[0])
+        line_times = coordinators.line_times.of(shard[0])
         epochs, forgotten = connection_epochs.get(shard[0], {}), Forgotten()
         numbering = coordinators.numbering_of(shard[0])
         topic_ids = [topic_id for cluster, partition, topic_id in requests if (cluster, partition) == shard]
@@ -123,7 +123,7 @@ def replay_coordinators(
                 list(chain(*own)),
                 epochs,
                 tolerance_ms,
-                steps=steps,
+                line_times=line_times,
                 numbering=numbering,
                 operated=[ended for cluster, ended in coordinators.operated if cluster == shard[0]],
             )

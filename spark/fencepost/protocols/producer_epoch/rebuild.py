@@ -63,11 +63,11 @@ from fencepost.protocols.producer_epoch.tables import (
 )
 from fencepost.protocols.producer_epoch.tasks import ACCOUNT, CONNECTION_EPOCHS, NEWEST, of_kinds
 from fencepost.protocols.producer_epoch.verifications import BEGAN, VERIFIED, committed, verified
-from fencepost.replay.clock_steps import ClockSteps
 from fencepost.replay.entities import Entity, bucket_of, tuples, with_entity
 from fencepost.replay.evidence import Evidence
 from fencepost.replay.incarnations import coordinator_logs
 from fencepost.replay.keys import METADATA_TOPIC, TRANSACTIONS_TOPIC
+from fencepost.replay.line_times import LineTimes
 from fencepost.replay.log_ends import final_ends
 from fencepost.tables import (
     ABORTED_TRANSACTIONS,
@@ -130,7 +130,7 @@ def _replayed_partitions(
     refused_connections = set(
         engine.collect(engine.map(requests, _refused_connections, _CONNECTIONS))["connection"].to_pylist()
     )
-    with_offset = partial(_with_offset, evidence.clock_steps)
+    with_offset = partial(_with_offset, evidence.line_times)
     answers = engine.map(requests, with_offset, PRODUCER_REQUESTS.arrow_schema)
     sent = engine.map(requests, writing_markers, PRODUCER_REQUESTS.arrow_schema)
     batches = engine.scan(BATCHES, partitions.BATCH_COLUMNS)
@@ -236,7 +236,7 @@ def _replayed_coordinators(
                 "began": state.known_stretches(evidence),
                 "logs": logs,
                 "dump_ms": dict(evidence.next_ms),
-                "clock_steps": evidence.clock_steps,
+                "line_times": evidence.line_times,
                 "request_ids": engine.collect(request_ids),
                 "operated": frozenset(tuples(by_operators)),
             },
@@ -311,15 +311,15 @@ def _refused_connections(requests: pa.Table) -> pa.Table:
     return pa.table({"connection": pa.array(sorted(connections_refused_produce(requests)), pa.string())})
 
 
-def _with_offset(steps: ClockSteps, requests: pa.Table) -> pa.Table:
+def _with_offset(line_times: LineTimes, requests: pa.Table) -> pa.Table:
     """The answers with an offset. One of a time that passed twice does not say when its batch was written."""
     answers = requests.filter(pc.greater_equal(requests["base_offset"], 0))
-    if not steps:
+    if not line_times:
         return answers
     columns = (
         answers["cluster"].to_pylist(),
         answers["broker_id"].to_pylist(),
         *(milliseconds(answers[name]).tolist() for name in ("requested_at", "responded_at")),
     )
-    is_steady = [steps.of(cluster).is_steady(*times) for cluster, *times in zip(*columns, strict=True)]
+    is_steady = [line_times.of(cluster).is_steady(*times) for cluster, *times in zip(*columns, strict=True)]
     return answers.filter(pa.array(is_steady, pa.bool_()))

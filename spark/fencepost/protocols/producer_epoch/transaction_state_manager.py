@@ -51,11 +51,11 @@ from fencepost.protocols.producer_epoch.unlogged_ends import UnloggedEnds
 from fencepost.protocols.producer_epoch.verifications import verified_during
 from fencepost.protocols.producer_epoch.verified_transactions import Verified, verified_transactions
 from fencepost.protocols.producer_epoch.witnesses import Witnesses
-from fencepost.replay.clock_steps import StepsOfCluster
 from fencepost.replay.coordinator_logs import UNKNOWN
 from fencepost.replay.coverage import LogKey, is_complete, log_coverage
 from fencepost.replay.keys import TRANSACTIONS_TOPIC
 from fencepost.replay.late_lines import LateLines
+from fencepost.replay.line_times import LineTimesOfCluster
 from fencepost.replay.logs import Batches, Log
 from fencepost.replay.metadata import ClusterMetadata
 from fencepost.replay.request_clocks import (
@@ -102,11 +102,11 @@ class TransactionStateManager:
         connection_epochs: Mapping[str, Mapping[Connection, Sequence[KnownEpoch]]],
         tolerance_ms: int,
         *,
-        steps: StepsOfCluster,
+        line_times: LineTimesOfCluster,
         numbering: Numbering,
         operated: Collection[int] = (),
     ) -> None:
-        self._tolerance_ms, self._steps, self._numbering = tolerance_ms, steps, numbering
+        self._tolerance_ms, self._line_times, self._numbering = tolerance_ms, line_times, numbering
         self._operated = operated
         self._incarnation = evidence.incarnation
         self._connection_epochs = connection_epochs
@@ -244,7 +244,7 @@ class TransactionStateManager:
             met_states = MetStates(states, self._coordinator, pairs, witnesses, waiting)
             if self._coordinator is not None:
                 asked = (sent for sent in requests if sent.producer_id in self._operated)
-                verified = verified_transactions(asked, met_states, transactions_of_id, self._steps)
+                verified = verified_transactions(asked, met_states, transactions_of_id, self._line_times)
                 history = (transitions, transactions_of_id)
                 self._add_history(rows, self._coordinator, each, *history, given=given, verified=verified)
             self._add_decided(rows, each, met_states, accepted, given)
@@ -263,7 +263,7 @@ class TransactionStateManager:
         for _, each in sorted(self._ids.items()):
             for broker, end in unlogged.of(each.records, each.timed_requests):
                 # of a time that passed twice nothing tells what came first
-                if self._steps.is_steady(broker, end.timestamp_ms, end.timestamp_ms):
+                if self._line_times.is_steady(broker, end.timestamp_ms, end.timestamp_ms):
                     own = (end.transactional_id, end.producer_id, end.producer_epoch, end.offset, broker)
                     rows.unlogged.add(*coordinator.key, *own, end.timestamp_ms)
 
@@ -332,7 +332,7 @@ class TransactionStateManager:
 
     def _is_timed(self, request: RequestRow) -> bool:
         """Whether the times of a request did not pass twice, so that a record of then may be its own."""
-        return self._steps.is_steady(request.broker_id, request.requested_ms, request.responded_ms)
+        return self._line_times.is_steady(request.broker_id, request.requested_ms, request.responded_ms)
 
     def _committed_meanwhile(self, each: _Id) -> list[Pair]:
         """The EndTxn requests of times that passed twice, each with the record that has its content."""

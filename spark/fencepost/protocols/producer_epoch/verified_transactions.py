@@ -14,7 +14,7 @@ from fencepost.protocols.producer_epoch.refusals import BROKERS_OWN
 from fencepost.protocols.producer_epoch.request_rows import RequestRow
 from fencepost.protocols.producer_epoch.states_met import MetStates
 from fencepost.protocols.producer_epoch.transactions import Transaction
-from fencepost.replay.clock_steps import StepsOfCluster
+from fencepost.replay.line_times import LineTimesOfCluster
 from fencepost.replay.requests import NONE
 
 Verified = Mapping[tuple[int, str], int]
@@ -27,7 +27,7 @@ def verified_transactions(
     requests: Iterable[RequestRow],
     met_states: MetStates,
     transactions: Sequence[Transaction],
-    steps: StepsOfCluster,
+    line_times: LineTimesOfCluster,
 ) -> Verified:
     """Verified, of the transactions of one transactional id that are prepared.
 
@@ -49,7 +49,7 @@ def verified_transactions(
         if prepare is None or producer != (request.producer_id, request.producer_epoch):
             continue
         is_of_one = {each.leader_epoch for each in states} == {prepare.leader_epoch}
-        if is_of_one and steps.is_steady(request.broker_id, request.requested_ms, prepare.timestamp_ms):
+        if is_of_one and line_times.is_steady(request.broker_id, request.requested_ms, prepare.timestamp_ms):
             place = (transaction.start.offset, f"{request.topic}:{request.partition}")
             ms = prepare.timestamp_ms - request.responded_ms
             verified[place] = max(verified.get(place, ms), ms)

@@ -10,9 +10,9 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 
-from fencepost.replay.clock_steps import ClockSteps
 from fencepost.replay.coordinator_logs import ONLY, Incarnation
 from fencepost.replay.group_coordinator.records import GroupRecord, Record
+from fencepost.replay.line_times import LineTimes
 from fencepost.replay.logs import Log, longs
 from fencepost.replay.unread_lines import UnreadLines
 
@@ -27,7 +27,7 @@ class ShardRows:
     of its segments (other rows are ignored), ``requests`` of the groups that it has. ``partition`` is None
     for groups whose partition is not known: then only ``requests`` has rows. ``unread_lines``: lines of the
     cluster's request logs that could not be read. ``cut``: the offset below which the log is compacted.
-    ``clock_steps``: the times that passed twice by a broker's clock. ``incarnation``: the one of
+    ``line_times``: the times that passed twice by a broker's clock. ``incarnation``: the one of
     ``__consumer_offsets`` whose log it is. ``moved``: the cluster's groups of which several partitions have
     records or may.
     """
@@ -41,7 +41,7 @@ class ShardRows:
     cleaned: pa.Table
     unread_lines: UnreadLines = field(default_factory=dict)
     cut: int = 0
-    clock_steps: ClockSteps = field(default_factory=ClockSteps)
+    line_times: LineTimes = field(default_factory=LineTimes)
     incarnation: Incarnation = ONLY
     moved: frozenset[str] = frozenset()
 

@@ -12,12 +12,12 @@ import pyarrow.compute as pc
 from fencepost.conditions import Where
 from fencepost.engines import Replay
 from fencepost.replay.arrow_slices import filtered
-from fencepost.replay.clock_steps import ClockSteps
 from fencepost.replay.coordinator_logs import CoordinatorLogs
 from fencepost.replay.cuts import LogName
 from fencepost.replay.group_coordinator.evidence import ShardRows
 from fencepost.replay.group_coordinator.shards import incarnation_of, shard_of_name
 from fencepost.replay.keys import OFFSETS_TOPIC
+from fencepost.replay.line_times import LineTimes
 from fencepost.replay.metadata import ClusterMetadata
 from fencepost.replay.unread_lines import UnreadLines
 from fencepost.tables import Table
@@ -29,14 +29,14 @@ _TABLES = ("batches", "records", "requests", "quarantine", "cleaned")
 class Facts(NamedTuple):
     """Facts that the replay of every coordinator's log gets. ``metadata``: cluster -> its metadata, with
     topic ids from stored commits; ``unread``: cluster -> lines of request logs that could not be read;
-    ``cuts``, ``clock_steps``: as in Evidence; ``logs``: cluster -> the incarnations of
+    ``cuts``, ``line_times``: as in Evidence; ``logs``: cluster -> the incarnations of
     ``__consumer_offsets``; ``moved``: cluster -> the groups of which several partitions have records or may.
     """
 
     metadata: Mapping[str, ClusterMetadata]
     unread: Mapping[str, UnreadLines]
     cuts: Mapping[LogName, int]
-    clock_steps: ClockSteps
+    line_times: LineTimes
     logs: Mapping[str, CoordinatorLogs]
     moved: Mapping[str, frozenset[str]]
 
@@ -58,7 +58,7 @@ class Facts(NamedTuple):
             partition,
             unread_lines=self.unread.get(cluster, {}),
             cut=max(cuts),
-            clock_steps=self.clock_steps,
+            line_times=self.line_times,
             incarnation=incarnation,
             moved=self.moved.get(cluster, frozenset()),
             **{name: evidence[name] for name in _TABLES},

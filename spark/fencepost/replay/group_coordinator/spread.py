@@ -121,7 +121,7 @@ def placement_and_facts(evidence: Evidence) -> tuple[Placement, Facts]:
     metadata = _with_sightings(evidence, engine.collect(engine.map(commits, sightings, SIGHTINGS)))
     unread = unread_lines(engine.collect(engine.map(quarantine, of_request_logs, UNREAD)))
     moved = {cluster: placement.moved(cluster) for cluster in placement.timed}
-    return placement, Facts(metadata, unread, evidence.cuts, evidence.clock_steps, logs, moved)
+    return placement, Facts(metadata, unread, evidence.cuts, evidence.line_times, logs, moved)
 
 
 def _with_sightings(evidence: Evidence, rows: pa.Table) -> dict[str, ClusterMetadata]:

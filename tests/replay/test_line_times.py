@@ -9,9 +9,10 @@ import pytest
 from lines_in_pieces import LineEngine
 
 from fencepost.engines import Engine
-from fencepost.replay.clock_steps import ClockSteps, Range, StepsOfCluster, clock_steps
+from fencepost.replay.line_times import Finding, LineTimes, LineTimesOfCluster, Range, line_times
 from fencepost.replay.view import EvidenceView
 from fencepost.tables import REQUESTS
+from fencepost.tables.clocks import SET_BACK
 
 TOLERANCE_MS = 25
 
@@ -43,7 +44,7 @@ def _lines(*files: Sequence[int], broker: int = 1, took_ms: float = 3.0) -> list
 def test_a_fall_by_more_than_the_tolerance_is_a_step(
     lines: list[dict[str, Any]], ranges: list[Range], size: int
 ) -> None:
-    found = clock_steps(cast(Engine, LineEngine(lines, size)), TOLERANCE_MS)
+    found = line_times(cast(Engine, LineEngine(lines, size)), TOLERANCE_MS)
     assert list(found.get(("c", 1), ())) == ranges
 
 
@@ -52,9 +53,9 @@ def test_a_late_line_is_no_step() -> None:
     before = [*range(10_000, 12_000, 10)]
     after = [*range(12_000, 14_000, 10)]
     late = _lines([*before, 11_500, *after])
-    assert not clock_steps(cast(Engine, LineEngine(late, 1_000)), TOLERANCE_MS)
+    assert not line_times(cast(Engine, LineEngine(late, 1_000)), TOLERANCE_MS)
     stepped = _lines([*before, *range(11_500, 12_000, 20), *after])
-    assert clock_steps(cast(Engine, LineEngine(stepped, 1_000)), TOLERANCE_MS) == {
+    assert line_times(cast(Engine, LineEngine(stepped, 1_000)), TOLERANCE_MS) == {
         ("c", 1): [Range(11_010, 12_480)]
     }
 
@@ -64,26 +65,26 @@ def test_a_step_that_is_undone_at_once_shows_on_a_connection() -> None:
     lines = _lines([*range(10_000, 12_000, 10), 11_400, 11_410, *range(12_000, 14_000, 10)])
     for number, line in enumerate(lines):
         line |= {"connection": f"127.0.0.1:9092-127.0.0.1:5000{number % 3}", "correlation_id": number}
-    assert clock_steps(cast(Engine, LineEngine(lines, 1_000)), TOLERANCE_MS) == {
+    assert line_times(cast(Engine, LineEngine(lines, 1_000)), TOLERANCE_MS) == {
         ("c", 1): [Range(10_810, 12_580)]
     }
     moved = [*lines[:150], *lines[151:170], lines[150], *lines[170:200]]  # the same lines, one of them late
     for position, line in enumerate(moved):
         line["position"] = position
-    assert not clock_steps(cast(Engine, LineEngine(moved, 1_000)), TOLERANCE_MS)
+    assert not line_times(cast(Engine, LineEngine(moved, 1_000)), TOLERANCE_MS)
 
 
 def test_pieces_with_lines_between_each_others_show_no_step() -> None:
     engine = LineEngine([*_lines([10_000, 20_000, 30_000, 40_000])], 4)
     (piece,) = engine._pieces
     engine._pieces = [piece.take([0, 2]), piece.take([1, 3])]
-    assert not clock_steps(cast(Engine, engine), TOLERANCE_MS)
+    assert not line_times(cast(Engine, engine), TOLERANCE_MS)
 
 
 @pytest.mark.parametrize("size", [1, 100])
 def test_a_request_that_touches_the_range_lasts_for_all_of_it(size: int) -> None:
     lines = _lines([40_001, 60_000, 52_000, 63_001]) + _lines([60_001], broker=2)
-    engine = EvidenceView(cast(Engine, LineEngine(lines, size))).with_clock_steps(TOLERANCE_MS)
+    engine = EvidenceView(cast(Engine, LineEngine(lines, size))).with_line_times(TOLERANCE_MS)
     rows = engine.collect(engine.scan(REQUESTS, ("broker_id", "logged_at_ms", "total_time_ms")))
     spans = [
         (each["broker_id"], each["logged_at_ms"] - each["total_time_ms"], each["logged_at_ms"])
@@ -100,8 +101,9 @@ def test_a_request_that_touches_the_range_lasts_for_all_of_it(size: int) -> None
 
 
 def test_a_duration_is_known_only_where_no_time_passed_twice() -> None:
-    steps = ClockSteps({("c", 1): [Range(100, 200)], ("d", 2): [Range(1, 2)]}).of("c")
-    assert isinstance(steps, StepsOfCluster)
+    passed = Finding(("c", 1), SET_BACK, 100, 200), Finding(("d", 2), SET_BACK, 1, 2)
+    steps = LineTimes(passed).of("c")
+    assert isinstance(steps, LineTimesOfCluster)
     assert [steps.is_steady(1, *times) for times in ((0, 99), (50, 300), (150, 160), (201, 300))] == [
         True, False, False, True,
     ]  # fmt: skip
@@ -112,7 +114,7 @@ def test_a_duration_is_known_only_where_no_time_passed_twice() -> None:
 
 
 def _spans(lines: list[dict[str, Any]], size: int) -> list[tuple[int, int]]:
-    engine = EvidenceView(cast(Engine, LineEngine(lines, size))).with_clock_steps(TOLERANCE_MS)
+    engine = EvidenceView(cast(Engine, LineEngine(lines, size))).with_line_times(TOLERANCE_MS)
     rows = engine.collect(engine.scan(REQUESTS, ("logged_at_ms", "total_time_ms"))).to_pylist()
     return [(each["logged_at_ms"] - each["total_time_ms"], each["logged_at_ms"]) for each in rows]
 
@@ -140,7 +142,7 @@ def test_lines_that_others_dated_may_be_a_minute_late() -> None:
 
     at_once = on_connections([60_001] * 5, ["a"])
     assert _spans(at_once, 100) == [(-2, 60_001)] * 5
-    steps = clock_steps(cast(Engine, LineEngine(at_once, 100)), TOLERANCE_MS).of("c")
+    steps = line_times(cast(Engine, LineEngine(at_once, 100)), TOLERANCE_MS).of("c")
     assert not steps.is_steady(1, 0, 10)
     in_time = [(59_998, 60_001)]
     assert _spans(at_once[1:], 100) == in_time * 4

@@ -19,8 +19,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,6 +36,7 @@ from fencepost.replay.logs import Longs, longs
 from fencepost.replay.requests import LATEST_MS
 from fencepost.replay.scan import Scan
 from fencepost.tables import REQUESTS, Table
+from fencepost.tables.clocks import DATED_BY_OTHERS, SET_BACK, WHOLE_SECONDS
 
 _HEARTBEAT_MS = 2_000
 """How often a broker sends a heartbeat to the controller, which is logged in an idle cluster, too."""
@@ -74,39 +76,54 @@ class Range(NamedTuple):
     high_ms: int
 
 
+Broker = tuple[str, int]
+"""Cluster and broker id."""
+
 _Piece = tuple[int, int, Range]
 """The first and the last position of some lines of a file, and their least and greatest time."""
 
 
-class ClockSteps(dict[tuple[str, int], Sequence[Range]]):
-    """(cluster, broker id) -> the times that passed twice by the clock of the broker, in order.
+class Finding(NamedTuple):
+    """What is wrong with the times of a broker's lines from a first to a last moment (``tables.clocks``)."""
 
-    ``dated_by_others``: the brokers, (cluster, broker id), whose lines were dated by a program that collected
-    them: requests of a connection seem to arrive before the answer to the one before was logged, which no
-    broker lets happen (Processor.processCompletedSends). ``in_seconds``: those whose lines have no fractions
-    of a second.
+    broker: Broker
+    finding: str
+    first_ms: int
+    last_ms: int
+
+
+class LineTimes(dict[Broker, Sequence[Range]]):
+    """Broker -> the times that passed twice by its clock, in order.
+
+    ``dated_by_others``: the brokers whose lines were dated by a program that collected them: requests of a
+    connection seem to arrive before the answer to the one before was logged, which no broker lets happen
+    (Processor.processCompletedSends). ``in_seconds``: those whose lines have no fractions of a second.
+    ``findings``: all of these.
     """
 
-    def __init__(
-        self,
-        steps: Mapping[tuple[str, int], Sequence[Range]] | None = None,
-        dated_by_others: Collection[tuple[str, int]] = (),
-        in_seconds: Collection[tuple[str, int]] = (),
-    ) -> None:
+    def __init__(self, findings: Iterable[Finding] = ()) -> None:
         """Without arguments, clocks that are known to be right."""
-        super().__init__(steps or {})
-        self.dated_by_others, self.in_seconds = frozenset(dated_by_others), frozenset(in_seconds)
+        self.findings = tuple(findings)
+        twice: defaultdict[Broker, list[Range]] = defaultdict(list)
+        for each in self.findings:
+            if each.finding == SET_BACK:
+                twice[each.broker].append(Range(each.first_ms, each.last_ms))
+        super().__init__(twice)
+        self.dated_by_others, self.in_seconds = self._of(DATED_BY_OTHERS), self._of(WHOLE_SECONDS)
         self.inexact = self.dated_by_others | self.in_seconds
 
-    def of(self, cluster: str) -> StepsOfCluster:
+    def _of(self, finding: str) -> frozenset[Broker]:
+        return frozenset(each.broker for each in self.findings if each.finding == finding)
+
+    def of(self, cluster: str) -> LineTimesOfCluster:
         """The same of the brokers of one cluster."""
-        return StepsOfCluster(
+        return LineTimesOfCluster(
             {broker: each for (name, broker), each in self.items() if name == cluster},
             (broker for name, broker in self.inexact if name == cluster),
         )
 
 
-class StepsOfCluster(dict[int, Sequence[Range]]):
+class LineTimesOfCluster(dict[int, Sequence[Range]]):
     """Broker id -> the times that passed twice by its clock, in order. ``inexact``: the brokers whose lines
     were dated by others or in whole seconds.
     """
@@ -133,7 +150,7 @@ class StepsOfCluster(dict[int, Sequence[Range]]):
         return Range(ms, ms)
 
 
-def stepped(engine: Engine, steps: ClockSteps, read: Scan) -> Scan:
+def as_lasting(engine: Engine, times: LineTimes, read: Scan) -> Scan:
     """Reads a request of a time that passed twice as one that lasted for that time, one that was logged
     without fractions of a second as one that lasted for that second, and one whose line others dated as one
     that lasted for the minute before; ``read`` reads it as it was logged.
@@ -141,38 +158,43 @@ def stepped(engine: Engine, steps: ClockSteps, read: Scan) -> Scan:
 
     def scan(table: Table, columns: tuple[str, ...], where: Where | None) -> Rows:
         told = {"logged_at_ms", "total_time_ms"} & {*columns}
-        if table is not REQUESTS or not told or not (steps or steps.inexact):
+        if table is not REQUESTS or not told or not times.findings:
             return read(table, columns, where)
         rows = read(table, tuple(dict.fromkeys((*columns, *_TIMES))), where)
-        return engine.map(rows, partial(_lasting, steps, columns), table.schema_of(columns))
+        return engine.map(rows, partial(_lasting, times, columns), table.schema_of(columns))
 
     return scan
 
 
-def clock_steps(engine: Engine, tolerance_ms: int) -> ClockSteps:
+def line_times(engine: Engine, tolerance_ms: int) -> LineTimes:
     """The times that passed twice, and who dated lines, as the lines of ``bronze.requests`` show it."""
     pieces = engine.map(engine.scan(REQUESTS, _LINE), partial(_pieces, tolerance_ms), _PIECE)
-    found: defaultdict[tuple[str, int], list[Range]] = defaultdict(list)
-    files: defaultdict[tuple[str, int], defaultdict[str, list[_Piece]]]
-    files = defaultdict(lambda: defaultdict(list))
-    early, has_fractions = Counter[tuple[str, int]](), set[tuple[str, int]]()
-    for cluster, broker_id, file, first, last, least_ms, greatest_ms, *told in tuples(engine.collect(pieces)):
-        is_twice, count, is_whole = told
-        early[cluster, broker_id] += count
+    twice: defaultdict[Broker, list[Range]] = defaultdict(list)
+    files: defaultdict[Broker, defaultdict[str, list[_Piece]]] = defaultdict(lambda: defaultdict(list))
+    early, has_fractions = Counter[Broker](), set[Broker]()
+    for cluster, broker_id, file, first, last, *times, is_twice, count, is_whole in tuples(
+        engine.collect(pieces)
+    ):
+        broker = cluster, broker_id
+        early[broker] += count
         if not is_whole:
-            has_fractions.add((cluster, broker_id))
+            has_fractions.add(broker)
         if is_twice:
-            found[cluster, broker_id].append(Range(least_ms, greatest_ms))
+            twice[broker].append(Range(*times))
         else:
-            files[cluster, broker_id][file].append((first, last, Range(least_ms, greatest_ms)))
-    for broker, of_broker in files.items():
-        found[broker] += _within_files(of_broker.values(), tolerance_ms)
-        found[broker] += _between_files(of_broker.values(), tolerance_ms)
-    return ClockSteps(
-        {broker: [*_merged(map(_widened, _merged(ranges)))] for broker, ranges in found.items() if ranges},
-        [broker for broker, count in early.items() if count >= _MANY],
-        {*early} - has_fractions,
-    )
+            files[broker][file].append((first, last, Range(*times)))
+    found = []
+    for broker, of_files in files.items():
+        twice[broker] += _within_files(of_files.values(), tolerance_ms)
+        twice[broker] += _between_files(of_files.values(), tolerance_ms)
+        passed = _merged(map(_widened, _merged(twice[broker])))
+        found += [Finding(broker, SET_BACK, *each) for each in passed]
+        of_log = _span(chain.from_iterable(of_files.values()))
+        if early[broker] >= _MANY:
+            found.append(Finding(broker, DATED_BY_OTHERS, *of_log))
+        if broker not in has_fractions:
+            found.append(Finding(broker, WHOLE_SECONDS, *of_log))
+    return LineTimes(found)
 
 
 def _pieces(tolerance_ms: int, lines: pa.Table) -> pa.Table:
@@ -250,15 +272,17 @@ def _within_files(files: Iterable[Sequence[_Piece]], tolerance_ms: int) -> Itera
 
 def _between_files(files: Iterable[Sequence[_Piece]], tolerance_ms: int) -> Iterator[Range]:
     """The times that passed twice between the files of a log, which follow one another."""
-    spans = (
-        Range(min(each.low_ms for *_, each in pieces), max(each.high_ms for *_, each in pieces))
-        for pieces in files
-    )
     newest_ms = -math.inf
-    for each in sorted(spans):
+    for each in sorted(map(_span, files)):
         if each.low_ms < newest_ms - tolerance_ms:
             yield Range(each.low_ms, int(min(newest_ms, each.high_ms)))
         newest_ms = max(newest_ms, each.high_ms)
+
+
+def _span(pieces: Iterable[_Piece]) -> Range:
+    """The least and the greatest time of pieces of files."""
+    low, high = zip(*(each for *_, each in pieces), strict=True)
+    return Range(min(low), max(high))
 
 
 def _widened(seen: Range) -> Range:
@@ -282,8 +306,8 @@ def _merged(ranges: Iterable[Range]) -> Iterator[Range]:
         yield before
 
 
-def _lasting(steps: ClockSteps, columns: Sequence[str], rows: pa.Table) -> pa.Table:
-    """The rows, those of times that passed twice as requests that lasted for that time."""
+def _lasting(times: LineTimes, columns: Sequence[str], rows: pa.Table) -> pa.Table:
+    """The rows, those whose time tells no moment as requests that lasted for all that it may have been."""
     if not rows.num_rows:
         return rows.select(list(columns))
     brokers, number = distinct([rows["cluster"], rows["broker_id"]])
@@ -291,11 +315,11 @@ def _lasting(steps: ClockSteps, columns: Sequence[str], rows: pa.Table) -> pa.Ta
     until = longs(rows["logged_at_ms"]).copy()
     since = until - rows["total_time_ms"].to_numpy()
     for at, broker in enumerate(brokers):
-        if broker in steps.in_seconds:
+        if broker in times.in_seconds:
             until[of_broker == at] += _SECOND_MS - 1
-        if broker in steps.dated_by_others:
+        if broker in times.dated_by_others:
             since[of_broker == at] -= LATEST_MS
-        for low_ms, high_ms in steps.get((broker[0], broker[1]), ()):
+        for low_ms, high_ms in times.get((broker[0], broker[1]), ()):
             touches: Longs = (of_broker == at) & (until >= low_ms) & (since <= high_ms)
             until = np.where(touches, np.maximum(until, high_ms), until)
             since = np.where(touches, np.minimum(since, low_ms), since)
