@@ -119,3 +119,14 @@ def test_times_that_tell_no_moment_are_told_once_a_broker(
     sentences = clock_sentences(rows, {1: "UTC"})
     assert [words in said for words, said in zip(told, sentences, strict=True)] == [True] * len(told)
     assert not brokers_with_another_clock(rows)
+
+
+def test_brokers_with_the_same_fault_share_a_sentence() -> None:
+    of = [_row(HOUR, broker_id=broker) for broker in (1, 2, 3, 5)]
+    of.append({**_row(0, broker_id=4), "finding": "whole_seconds", "ahead_ms": None})
+    zones = {1: "UTC", 2: "UTC", 3: "UTC", 5: "+01:00"}
+    wrong, of_five, seconds = clock_sentences(of, zones)
+    assert wrong.startswith("The request log of broker 1 is 1 h ahead")
+    assert wrong.endswith('it is "UTC" now. The same is true of brokers 2 and 3.')
+    assert of_five.startswith("The request log of broker 5")
+    assert "The same is true" not in of_five + seconds

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -19,6 +20,12 @@ def printable(text: str | None) -> str:
 def counted(number: int, one: str, many: str | None = None) -> str:
     """A number with its noun; ``many`` is the plural, where it does not end with an s."""
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names in a row, the last one behind ``and``."""
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def time_of(moment: Any) -> str:

@@ -10,7 +10,7 @@ from zoneinfo import available_timezones
 from fencepost.formats.clock import zone_of
 from fencepost.report.episodes import Row
 from fencepost.tables.clocks import DATED_BY_OTHERS, OTHER_CLOCK, OTHER_LOG, SET_BACK, WHOLE_SECONDS
-from fencepost.words import as_utc, counted, time_of
+from fencepost.words import as_utc, counted, listed, time_of
 
 CLOCKS = "marts.fct_request_clocks"
 _QUARTER = timedelta(minutes=15)
@@ -61,39 +61,52 @@ def brokers_with_another_clock(rows: Iterable[Row]) -> set[int]:
 def clock_sentences(
     rows: Iterable[Row], zones: Mapping[int, str], read: Mapping[int, str] | None = None
 ) -> list[str]:
-    """A sentence for each broker with ``rows`` of CLOCKS, all of one cluster; ``zones``: the zones that are
-    configured, by broker; ``read``: those in which the audit read the logs, if they are known.
+    """What ``rows`` of CLOCKS say, all of one cluster: a sentence for all brokers with the same fault.
+    ``zones``: the zones that are configured, by broker; ``read``: those in which the audit read the logs, if
+    they are known.
     """
     by_broker: dict[str, dict[int, list[Row]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
         by_broker[row["finding"]][row["broker_id"]].append(row)
-    clocks = (
-        _of_another_clock(broker, of, zones.get(broker, "UTC"), (read or {}).get(broker))
-        for broker, of in sorted(by_broker[OTHER_CLOCK].items())
-    )
-    return [
-        *(_of_another_log(broker, of) for broker, of in sorted(by_broker[OTHER_LOG].items())),
-        *clocks,
-        *(_of_inexact_times(broker, each) for each in _INEXACT_TIMES for broker in sorted(by_broker[each])),
-        *(_of_a_clock_set_back(broker, of) for broker, of in sorted(by_broker[SET_BACK].items())),
-    ]
+    told: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    for finding in (OTHER_LOG, OTHER_CLOCK, *_INEXACT_TIMES, SET_BACK):
+        for broker, of in sorted(by_broker[finding].items()):
+            zone = zones.get(broker, "UTC")
+            sentence, alike = _fault(finding, broker, of, zone, (read or {}).get(broker))
+            told[alike].append((broker, sentence))
+    return [f"{each[0][1]}{_others([broker for broker, _ in each[1:]])}" for each in told.values()]
 
 
-def _of_inexact_times(broker: int, finding: str) -> str:
+def _others(brokers: Sequence[int]) -> str:
+    if not brokers:
+        return ""
+    return f" The same is true of broker{'s' if len(brokers) > 1 else ''} {listed(map(str, brokers))}."
+
+
+def _fault(finding: str, broker: int, rows: Sequence[Row], zone: str, read: str | None) -> tuple[str, str]:
+    """What is wrong with the log of a broker, and a text that is the same for all with the same fault."""
+    if finding == OTHER_LOG:
+        return _of_another_log(broker, rows), finding
+    if finding == OTHER_CLOCK:
+        return _of_another_clock(broker, rows, zone, read)
+    if finding == SET_BACK:
+        return _of_a_clock_set_back(broker, rows)
     fault, remedy = _INEXACT_TIMES[finding]
-    return (
-        f"The request log of broker {broker} has {fault}. Where it may have met either of two "
-        f"states, its verdict is unknown. {remedy}"
+    sentence = (
+        f"The request log of broker {broker} has {fault}. Where it may have met either of two states, its "
+        f"verdict is unknown. {remedy}"
     )
+    return sentence, finding
 
 
-def _of_a_clock_set_back(broker: int, rows: Sequence[Row]) -> str:
+def _of_a_clock_set_back(broker: int, rows: Sequence[Row]) -> tuple[str, str]:
     first = min(rows, key=lambda row: row["first_at"])
     more = f", and {counted(len(rows) - 1, 'later time')}" if len(rows) > 1 else ""
-    return (
-        f"The clock of broker {broker} was set back while it ran: the time from {time_of(first['first_at'])} "
-        f"to {time_of(first['last_at'])} passed twice{more}. The order of times there tells nothing."
+    times = (
+        f"the time from {time_of(first['first_at'])} to {time_of(first['last_at'])} passed twice{more}. "
+        "The order of times there tells nothing."
     )
+    return f"The clock of broker {broker} was set back while it ran: {times}", times
 
 
 def _of_another_log(broker: int, rows: Sequence[Row]) -> str:
@@ -107,7 +120,7 @@ def _of_another_log(broker: int, rows: Sequence[Row]) -> str:
     )
 
 
-def _of_another_clock(broker: int, rows: Sequence[Row], zone: str, read: str | None) -> str:
+def _of_another_clock(broker: int, rows: Sequence[Row], zone: str, read: str | None) -> tuple[str, str]:
     requests = sum(row["requests"] for row in rows)
     apart: Counter[int] = Counter()
     for row in rows:
@@ -122,10 +135,11 @@ def _of_another_clock(broker: int, rows: Sequence[Row], zone: str, read: str | N
             f'It was read with timezone = "{read}", and that is "{zone}" now: the next audit reads it again.'
         )
     shown = counted(requests, "request shows", "requests show")
-    return (
+    sentence = (
         f"The request log of broker {broker} is {difference} its records, as {shown}, so "
         f"no request of it can be placed in time. {remedy}"
     )
+    return sentence, f"{difference} {remedy}"
 
 
 def _remedy(rows: Sequence[Row], zone: str) -> str:
