@@ -98,11 +98,11 @@ def test_a_log_that_does_not_belong_to_the_records_is_told_before_clocks() -> No
         ({"dated_by_others": (WINTER, SUMMER)}, ["of broker 1 has the times at which a program collected"]),
         ({"whole_seconds": (WINTER,)}, ["of broker 1 has times of whole seconds"]),
         (
-            {"set_back": (SUMMER, WINTER)},
+            {"went_back": (SUMMER, WINTER)},
             ["2026-01-10 00:00:00.000 UTC to 2026-01-10 00:00:05.000 UTC passed twice, and 1 later time."],
         ),
         (
-            {"set_back": (WINTER,), "whole_seconds": (WINTER,)},
+            {"went_back": (WINTER,), "whole_seconds": (WINTER,)},
             ["whole seconds", "to 2026-01-10 00:00:05.000 UTC passed twice. The order"],
         ),
     ],

@@ -12,7 +12,7 @@ from fencepost.engines import Engine
 from fencepost.replay.line_times import Finding, LineTimes, LineTimesOfCluster, Range, line_times
 from fencepost.replay.view import EvidenceView
 from fencepost.tables import REQUESTS
-from fencepost.tables.clocks import SET_BACK
+from fencepost.tables.clocks import WENT_BACK
 
 TOLERANCE_MS = 25
 
@@ -101,7 +101,7 @@ def test_a_request_that_touches_the_range_lasts_for_all_of_it(size: int) -> None
 
 
 def test_a_duration_is_known_only_where_no_time_passed_twice() -> None:
-    passed = Finding(("c", 1), SET_BACK, 100, 200), Finding(("d", 2), SET_BACK, 1, 2)
+    passed = Finding(("c", 1), WENT_BACK, 100, 200), Finding(("d", 2), WENT_BACK, 1, 2)
     steps = LineTimes(passed).of("c")
     assert isinstance(steps, LineTimesOfCluster)
     assert [steps.is_steady(1, *times) for times in ((0, 99), (50, 300), (150, 160), (201, 300))] == [

@@ -72,7 +72,7 @@ def test_what_lines_tell_has_a_row_an_hour() -> None:
     """A chapter keeps the rows that end in it, so none may be longer than a chapter."""
     findings = [
         Finding(("c", 1), "whole_seconds", NOON - 1, NOON + HOUR),
-        Finding(("c", 2), "set_back", NOON - 5, NOON),
+        Finding(("c", 2), "went_back", NOON - 5, NOON),
     ]
     rows = line_time_rows(clock_table("silver.clocks", "__consumer_offsets"), findings).to_pylist()
     times = [
@@ -82,5 +82,5 @@ def test_what_lines_tell_has_a_row_an_hour() -> None:
     assert times == [(1, -1, -1), (1, 0, HOUR - 1), (1, HOUR, HOUR), (2, -5, 0)]
     assert {row["finding"]: (row["requests"], row["ahead_ms"]) for row in rows} == {
         "whole_seconds": (None, None),
-        "set_back": (None, None),
+        "went_back": (None, None),
     }

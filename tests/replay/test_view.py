@@ -19,7 +19,7 @@ from fencepost.replay.time_bounds import Bounds
 from fencepost.replay.view import EvidenceView
 from fencepost.settings import Settings
 from fencepost.tables import BATCHES, FILES, REQUESTS, Table
-from fencepost.tables.clocks import SET_BACK
+from fencepost.tables.clocks import WENT_BACK
 
 SINCE_MS, UNTIL_MS = 1_000, 2_000
 LOG = ("c", "orders", "id", 0)
@@ -59,7 +59,7 @@ def test_a_view_says_why_it_gives_which_rows(catalog: Catalog) -> None:
         Bounds({"c": UNTIL_MS}, {LOG: 2}),
         Begins({"c": SINCE_MS}, Cuts({LOG: 1}, {}, {"c": SINCE_MS}), nothing),
         {("c", 1, "digest"): "request.log.1"},
-        LineTimes([Finding(("c", 1), SET_BACK, 1_400, 1_500)]),
+        LineTimes([Finding(("c", 1), WENT_BACK, 1_400, 1_500)]),
         {},
     )
     lines = view.scan(REQUESTS, ("logged_at_ms", "total_time_ms", "file"))

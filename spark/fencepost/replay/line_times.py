@@ -36,7 +36,7 @@ from fencepost.replay.logs import Longs, longs
 from fencepost.replay.requests import LATEST_MS
 from fencepost.replay.scan import Scan
 from fencepost.tables import REQUESTS, Table
-from fencepost.tables.clocks import DATED_BY_OTHERS, SET_BACK, WHOLE_SECONDS
+from fencepost.tables.clocks import DATED_BY_OTHERS, WENT_BACK, WHOLE_SECONDS
 
 _HEARTBEAT_MS = 2_000
 """How often a broker sends a heartbeat to the controller, which is logged in an idle cluster, too."""
@@ -106,7 +106,7 @@ class LineTimes(dict[Broker, Sequence[Range]]):
         self.findings = tuple(findings)
         twice: defaultdict[Broker, list[Range]] = defaultdict(list)
         for each in self.findings:
-            if each.finding == SET_BACK:
+            if each.finding == WENT_BACK:
                 twice[each.broker].append(Range(each.first_ms, each.last_ms))
         super().__init__(twice)
         self.dated_by_others, self.in_seconds = self._of(DATED_BY_OTHERS), self._of(WHOLE_SECONDS)
@@ -188,7 +188,7 @@ def line_times(engine: Engine, tolerance_ms: int) -> LineTimes:
         twice[broker] += _within_files(of_files.values(), tolerance_ms)
         twice[broker] += _between_files(of_files.values(), tolerance_ms)
         passed = _merged(map(_widened, _merged(twice[broker])))
-        found += [Finding(broker, SET_BACK, *each) for each in passed]
+        found += [Finding(broker, WENT_BACK, *each) for each in passed]
         of_log = _span(chain.from_iterable(of_files.values()))
         if early[broker] >= _MANY:
             found.append(Finding(broker, DATED_BY_OTHERS, *of_log))

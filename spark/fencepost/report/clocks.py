@@ -9,7 +9,7 @@ from zoneinfo import available_timezones
 
 from fencepost.formats.clock import zone_of
 from fencepost.report.episodes import Row
-from fencepost.tables.clocks import DATED_BY_OTHERS, OTHER_CLOCK, OTHER_LOG, SET_BACK, WHOLE_SECONDS
+from fencepost.tables.clocks import DATED_BY_OTHERS, OTHER_CLOCK, OTHER_LOG, WENT_BACK, WHOLE_SECONDS
 from fencepost.words import as_utc, counted, listed, time_of
 
 CLOCKS = "marts.fct_request_clocks"
@@ -27,6 +27,8 @@ _COMMON = (
 )  # fmt: skip
 """Of the zones that fit, one of these is named rather than another."""
 _AREAS = ("Africa/", "America/", "Asia/", "Atlantic/", "Australia/", "Europe/", "Indian/", "Pacific/")
+_LONG = timedelta(seconds=2)
+"""Lines are seldom later: if times go back so far, the broker's clock was set back."""
 _BLIND = (OTHER_CLOCK, OTHER_LOG)
 _INEXACT_TIMES = {
     DATED_BY_OTHERS: (
@@ -67,9 +69,11 @@ def clock_sentences(
     """
     by_broker: dict[str, dict[int, list[Row]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
-        by_broker[row["finding"]][row["broker_id"]].append(row)
+        # so short a time matters to single verdicts, which say so
+        if row["finding"] != WENT_BACK or row["last_at"] - row["first_at"] >= _LONG:
+            by_broker[row["finding"]][row["broker_id"]].append(row)
     told: dict[str, list[tuple[int, str]]] = defaultdict(list)
-    for finding in (OTHER_LOG, OTHER_CLOCK, *_INEXACT_TIMES, SET_BACK):
+    for finding in (OTHER_LOG, OTHER_CLOCK, *_INEXACT_TIMES, WENT_BACK):
         for broker, of in sorted(by_broker[finding].items()):
             zone = zones.get(broker, "UTC")
             sentence, alike = _fault(finding, broker, of, zone, (read or {}).get(broker))
@@ -89,8 +93,8 @@ def _fault(finding: str, broker: int, rows: Sequence[Row], zone: str, read: str 
         return _of_another_log(broker, rows), finding
     if finding == OTHER_CLOCK:
         return _of_another_clock(broker, rows, zone, read)
-    if finding == SET_BACK:
-        return _of_a_clock_set_back(broker, rows)
+    if finding == WENT_BACK:
+        return _of_times_that_went_back(broker, rows)
     fault, remedy = _INEXACT_TIMES[finding]
     sentence = (
         f"The request log of broker {broker} has {fault}. Where it may have met either of two states, its "
@@ -99,7 +103,7 @@ def _fault(finding: str, broker: int, rows: Sequence[Row], zone: str, read: str 
     return sentence, finding
 
 
-def _of_a_clock_set_back(broker: int, rows: Sequence[Row]) -> tuple[str, str]:
+def _of_times_that_went_back(broker: int, rows: Sequence[Row]) -> tuple[str, str]:
     first = min(rows, key=lambda row: row["first_at"])
     more = f", and {counted(len(rows) - 1, 'later time')}" if len(rows) > 1 else ""
     times = (

@@ -12,8 +12,10 @@ DATED_BY_OTHERS = "dated_by_others"
 """Finding: a program that collected the lines dated them."""
 WHOLE_SECONDS = "whole_seconds"
 """Finding: the lines have no fractions of a second."""
-SET_BACK = "set_back"
-"""Finding: the broker's clock was set back, and the time from ``first_at`` to ``last_at`` passed twice."""
+WENT_BACK = "went_back"
+"""Finding: the times of lines went back, as of a clock that was set back: what is dated from ``first_at`` to
+``last_at`` may be of any moment between them.
+"""
 
 
 def clock_table(name: str, topic: str) -> Table:
