@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -95,6 +96,16 @@ def test_a_copy_at_any_other_time_tells_nothing_of_the_zone(config: Path) -> Non
     copied = NEWEST + timedelta(days=2, minutes=7)
     os.utime(file, (copied.timestamp(),) * 2)
     assert not [each for each in _of_logs(config, 1) if each.says.startswith("timezone")]
+
+
+def test_times_without_milliseconds_are_told(config: Path) -> None:
+    def of_times() -> list[Mark]:
+        return [each.mark for each in _of_logs(config, 1) if "whole seconds" in each.says]
+
+    assert of_times() == []
+    file = config.parent / "broker-1" / "kafka-request.log"
+    file.write_bytes(re.sub(rb"(?m)^(\[\S+ [\d:]{8}),\d{3}\]", rb"\1,000]", file.read_bytes()))
+    assert of_times() == [Mark.NOTE]
 
 
 def test_request_logs_of_each_other_are_told(config: Path) -> None:

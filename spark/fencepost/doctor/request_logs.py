@@ -31,12 +31,13 @@ _SWITCH_ON = "switch on DEBUG on kafka.request.logger, or correct request_logs"
 
 
 class _Tail(NamedTuple):
-    """The last requests of a file: their APIs, when the newest was logged, and the ids of the brokers that
-    fetched as followers; ``fault``: why a line cannot be read.
+    """The last requests of a file: their APIs, when the newest was logged, whether all were at whole seconds,
+    and the ids of the brokers that fetched as followers; ``fault``: why a line cannot be read.
     """
 
     apis: Counter[str]
     newest: datetime | None
+    in_seconds: bool
     followers: set[int | None]
     fault: str | None
 
@@ -73,6 +74,9 @@ def _of_log(of: str, broker: Broker, file: str, now: datetime) -> Iterator[Check
     if broker.id in tail.followers:
         says = f"{file}: in it broker {broker.id} fetches as a follower, which no broker does from itself"
         yield Check(of, Mark.WRONG, says, _ANOTHERS)
+    if tail.in_seconds and tail.apis.total() > 1:
+        says = f"{file}: its times are whole seconds, so which state a request met is often unknown"
+        yield Check(of, Mark.NOTE, says, "log milliseconds, as Kafka's pattern [%d] %p %m (%c)%n does")
     written = datetime.fromtimestamp(modified(file), UTC)
     yield from _clock(of, broker, tail.newest, written)
     if now - max(tail.newest, written) > _SILENT:
@@ -108,7 +112,7 @@ def _read(file: str, zone: str) -> _Tail:
         lines = log.read(_TAIL_BYTES).split(b"\n")[0 if whole else 1 :]
     apis: Counter[str] = Counter()
     followers: set[int | None] = set()
-    clock, newest_ms, fault = LogClock(zone), None, None
+    clock, newest_ms, in_seconds, fault = LogClock(zone), None, True, None
     for line in lines:
         try:
             found = placed(line)
@@ -117,7 +121,8 @@ def _read(file: str, zone: str) -> _Tail:
                 apis[api_name(found.text, found.start) or "unknown"] += 1
                 followers.add(follower(found.text, found.start))
                 newest_ms = ms if newest_ms is None else max(newest_ms, ms)
+                in_seconds = in_seconds and ms % 1000 == 0
         except ValueError as error:
             fault = str(error)
     newest = None if newest_ms is None else datetime.fromtimestamp(newest_ms / 1000, UTC)
-    return _Tail(apis, newest, followers, fault)
+    return _Tail(apis, newest, in_seconds, followers, fault)
