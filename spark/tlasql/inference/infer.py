@@ -506,6 +506,8 @@ class Inference:
                 key, Literal
             ):
                 return _with_field(built, record, key, fields)
+            case Except(function=Expr(type=Tuple(parts=parts)) as whole):
+                return _with_part(built, whole, parts)
             case Field(record=Expr(type=Function(argument=argument)) as function, name=name):
                 key = Literal(built.location, name, type=argument)
                 return Index(built.location, function, key, type=kind, label=built.label)
@@ -524,6 +526,15 @@ def _field_of(whole: Index, record: Expr, key: Expr, names: Sequence[str]) -> Ex
         arms.append(Op(at, "=", (key, named), type=BOOL))
         arms.append(Field(at, record, name, type=whole.type))
     return Op(at, "CASE", tuple(arms), type=whole.type, label=whole.label)
+
+
+def _with_part(whole: Except, pair: Expr, kinds: Sequence[Type]) -> Expr:
+    """The tuple with the part changed that a number names."""
+    at, parts = whole.location, list[Expr]()
+    for n, kind in enumerate(kinds, start=1):
+        number = Literal(at, n, type=INT)
+        parts.append(whole.value if number == whole.key else Index(at, pair, number, type=kind))
+    return Op(at, "<<>>", tuple(parts), type=whole.type, label=whole.label)
 
 
 def _with_field(whole: Except, record: Expr, key: Expr, fields: Sequence[tuple[str, Type]]) -> Expr:

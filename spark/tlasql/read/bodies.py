@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 
 from tlasql.java.sany import Xml, child, text_of
 from tlasql.lang.errors import Location, TlaSqlError, fail
@@ -92,7 +93,8 @@ class Bodies:
 
     def __init__(self, nodes: Nodes) -> None:
         self._nodes = nodes
-        self._paths: list[tuple[Expr, list[Expr]]] = []
+        self._old: list[Expr] = []
+        """What @ stands for, in the EXCEPT that is read and in those around it."""
 
     def expression(self, node: Xml) -> Expr:
         """The expression of a node. Raises TlaSqlError at the first construct outside the fragment."""
@@ -265,23 +267,32 @@ class Bodies:
 
     def _except(self, node: Xml, location: Location) -> Expr:
         base, *changes = child(node, "operands")
-        found = self.expression(base)
+        read: list[tuple[list[Expr], Xml]] = []
         for change in changes:
             path, value = child(change, "operands")
-            keys = [self.expression(each) for each in child(path, "operands")]
-            self._paths.append((found, keys))
-            new = self.expression(value)
-            self._paths.pop()
-            found = _changed(location, found, keys, new)
+            read.append(([self.expression(each) for each in child(path, "operands")], value))
+        return self._changed(location, self.expression(base), read)
+
+    def _changed(self, location: Location, found: Expr, changes: list[tuple[list[Expr], Xml]]) -> Expr:
+        """``found`` with all changes, one after the other; those below one key are made together."""
+        for key, group in groupby(changes, lambda change: change[0][0] if change[0][1:] else None):
+            same = list(group)
+            if key is not None:
+                old = Index(location, found, key)
+                new = self._changed(location, old, [(keys[1:], value) for keys, value in same])
+                found = Except(location, found, key, new)
+                continue
+            for (last,), value in same:
+                self._old.append(Index(location, found, last))
+                new = self.expression(value)
+                self._old.pop()
+                found = Except(location, found, last, new)
         return found
 
     def _at(self, location: Location) -> Expr:
-        if not self._paths:
+        if not self._old:
             raise outside(location, "@ in a definition of its own", "write the old value out")
-        found, keys = self._paths[-1]
-        for key in keys:
-            found = Index(location, found, key)
-        return found
+        return replace(self._old[-1], location=location)
 
     def _substituted(self, node: Xml, location: Location) -> Expr:
         declarations, arguments = [], []
@@ -359,12 +370,6 @@ def _selected(location: Location, sequence: Expr, test: Expr) -> Expr:
 
 def _unchanged(location: Location, expr: Expr) -> Expr:
     return Op(location, "=", (Prime(location, expr), expr))
-
-
-def _changed(location: Location, base: Expr, keys: list[Expr], value: Expr) -> Expr:
-    key, *rest = keys
-    inner = _changed(location, Index(location, base, key), rest, value) if rest else value
-    return Except(location, base, key, inner)
 
 
 def outside(location: Location, what: str, remedy: str = _OTHERWISE) -> TlaSqlError:

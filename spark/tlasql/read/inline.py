@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from tlasql.lang.errors import Location, TlaSqlError, fail
@@ -56,7 +56,7 @@ class Inliner:
     def __init__(self, module: Module, constants: Mapping[str, Expr]) -> None:
         self._module, self._constants = module, constants
         self._uids = itertools.count(-(10**6), -1)
-        self._active: list[int] = []
+        self._active: Mapping[int, int] = {}
         self._unwinding: list[int] = []
         self._steps = 0
         self._in_bags = False
@@ -91,7 +91,7 @@ class Inliner:
                 return self._fold(expr, scope, taken)
             case Lambda(body=body):
                 name = body.name if isinstance(body, Call) else text(expr)
-                return _Closure(expr.location, expr, scope, label=name)
+                return _Closure(expr.location, expr, scope, self._active, label=name)
             case Index():
                 read = rebuild(expr, lambda part: self._inline(part, scope, taken))
                 return self._value_at(read, taken)
@@ -151,7 +151,7 @@ class Inliner:
     def _called(self, expr: Call, scope: _Scope, taken: frozenset[str]) -> Expr:
         passed = tuple(self._inline(each, scope, taken) for each in expr.arguments)
         if expr.uid in self._active:  # inside its own body
-            return replace(expr, arguments=passed)
+            return replace(expr, uid=self._active[expr.uid], arguments=passed)
         if not passed and expr.name in self._constants:
             return self._constant(expr.name, expr.location, taken)
         definition = self._module.definition(expr.uid)
@@ -203,24 +203,32 @@ class Inliner:
         return read
 
     def _unrolled(self, expr: Call, values: Mapping[int, Expr], scope: _Scope, taken: frozenset[str]) -> Expr:
-        """A recursive operator applied: the fold that it is, or as often as it applies itself."""
+        """A recursive operator applied: the fold that it is, or as often as it applies itself.
+
+        It and its parameters have numbers of their own, since it may be applied in what it is given.
+        """
         if expr.uid in self._unwinding:
             return self._unwound(expr, values, scope, taken)
-        operators = {uid: each for uid, each in values.items() if isinstance(each, _Closure)}
         parameters = self._module.definition(expr.uid).parameters
-        plain = scope.without(values).binding(operators)
-        names = taken | {each.name for each in parameters}
-        body = self._own_body(expr.uid, self._module.body(expr.uid), plain, names)
-        given: list[Expr] = [operators.get(each.uid, each) for each in parameters]
-        form = closed_form(body, expr.uid, given, lambda: next(self._uids))
+        given: dict[int, Expr] = {each.uid: replace(each, uid=next(self._uids)) for each in parameters}
+        numbered = {each.uid: values[uid] for uid, each in given.items() if isinstance(each, Bound)}
+        given |= {uid: each for uid, each in values.items() if isinstance(each, _Closure)}
+        own, around = next(self._uids), self._active
+        self._active = {**around, expr.uid: own}
+        try:
+            names = taken | {each.name for each in parameters}
+            body = self._inline(self._module.body(expr.uid), scope.binding(given), names)
+        finally:
+            self._active = around
+        form = closed_form(body, own, [*given.values()], lambda: next(self._uids))
         if form is not None:
-            return self._inline(form, _Scope(values), taken)
+            return self._inline(form, _Scope(numbered), taken)
         try:
             return self._unwound(expr, values, scope, taken)
         except _TooManyStepsError:
             if self._unwinding:
                 raise
-            raise _endless(body, expr) from None
+            raise _endless(body, replace(expr, uid=own)) from None
 
     def _unwound(self, expr: Call, values: Mapping[int, Expr], scope: _Scope, taken: frozenset[str]) -> Expr:
         """An operator that applies itself to numbers that are written out, as often as it does."""
@@ -262,7 +270,9 @@ class Inliner:
 
     def _function(self, expr: Recursive, scope: _Scope, taken: frozenset[str]) -> Expr:
         """A function that applies itself, as one that does not."""
-        own, function = expr.own, expr.function
+        own = replace(expr.own, uid=next(self._uids))
+        function = self._inline(expr.function, scope.binding({expr.own.uid: own}), taken | {own.name})
+        assert isinstance(function, Quantified)
 
         def calls(part: Expr) -> Expr:
             match part:
@@ -270,15 +280,15 @@ class Inliner:
                     return Call(part.location, own.name, uid, (calls(key),))
             return rebuild(part, calls)
 
-        variable = function.variable
-        names = taken | {own.name, variable.name}
-        body = self._own_body(own.uid, calls(function.body), scope.without([variable.uid]), names)
+        variable, body = function.variable, calls(function.body)
         form = closed_form(body, own.uid, [variable], lambda: next(self._uids))
-        domain = self._inline(function.domain, scope, taken)
-        if form is None or own.uid in free(form) or not self._stays_inside(body, variable, domain, own.uid):
+        if (
+            form is None
+            or own.uid in free(form)
+            or not self._stays_inside(body, variable, function.domain, own.uid)
+        ):
             raise _endless(body, Call(expr.location, own.name, own.uid, ()))
-        found = self._inline(replace(function, domain=domain, body=form), _Scope({}), taken)
-        return replace(found, label=own.name)
+        return replace(self._inline(replace(function, body=form), _Scope({}), taken), label=own.name)
 
     @staticmethod
     def _stays_inside(body: Expr, variable: Bound, domain: Expr, own: int) -> bool:
@@ -287,19 +297,17 @@ class Inliner:
         same = all(alike(each, calls[0]) for each in calls)
         return same and smaller_stays(variable, calls[0].arguments[0], domain, body)
 
-    def _own_body(self, uid: int, body: Expr, scope: _Scope, taken: frozenset[str]) -> Expr:
-        self._active.append(uid)
-        try:
-            return self._inline(body, scope, taken)
-        finally:
-            self._active.pop()
-
     def _applied(self, name: Bound, operator: Expr | None, passed: list[Expr], taken: frozenset[str]) -> Expr:
         if not isinstance(operator, _Closure):
             remedy = f'name one in the mapping: [constants] {name.name} = {{ definition = "..." }}'
             raise fail(name.location, f"the operator {name.name} has no definition in a log", remedy)
         names = {p.uid: each for p, each in zip(operator.operator.parameters, passed, strict=True)}
-        return self._inline(operator.operator.body, operator.scope.binding(names), taken)
+        # its text stands outside of the recursion that it is given to, and may begin another one
+        around, self._active = self._active, operator.active
+        try:
+            return self._inline(operator.operator.body, operator.scope.binding(names), taken)
+        finally:
+            self._active = around
 
 
 def _placed(expr: Expr, location: Location) -> Expr:
@@ -320,17 +328,16 @@ class _Scope:
     def binding(self, more: Mapping[int, Expr]) -> _Scope:
         return _Scope({**self.names, **more})
 
-    def without(self, uids: Iterable[int]) -> _Scope:
-        hidden = set(uids)
-        return _Scope({uid: value for uid, value in self.names.items() if uid not in hidden})
-
 
 @dataclass(frozen=True)
 class _Closure(Expr):
-    """An operator passed as an argument, with what its free names stand for."""
+    """An operator passed as an argument, with what its free names stand for. ``active``: the recursive
+    definitions in whose own bodies it stands, and their numbers there.
+    """
 
     operator: Lambda
     scope: _Scope
+    active: Mapping[int, int]
 
 
 def _endless(body: Expr, applied: Call) -> TlaSqlError:

@@ -634,4 +634,26 @@ AskedSeldom == LET sum[i \in 0 .. 2] == IF i = 0 THEN 0 ELSE sum[i - 1] + q[i] I
 \* @invariant("p_tails", "info", "state")
 Tails == \A i \in 1 .. Len(q) : LET t == SubSeq(q, i, Len(q)) IN
             (\A j \in 1 .. Len(t) : t[j] >= n) \/ Cardinality({j \in DOMAIN Tail(t) : Tail(t)[j] = N}) > verdict
+\* An operator that is given to a recursion may begin the same one; LET may apply the function that it is part of.
+Whole(S, Of(_)) == LET RECURSIVE go(_)
+                       go(T) == IF T = {} THEN 0 ELSE LET x == CHOOSE y \in T : TRUE IN Of(x) + go(T \ {x})
+                   IN go(S)
+\* @invariant("q_within_itself", "info", "state")
+FoldWithinItself == Whole(s, LAMBDA x : Whole({y \in cluster : y # x}, LAMBDA y : x + g[y])) >= verdict
+ImageSum(S, Of(_)) == LET sum[T \in SUBSET S] == IF T = {} THEN 0
+                                                 ELSE LET x == CHOOSE y \in T : TRUE IN Of(x) + sum[T \ {x}]
+                      IN sum[S]
+\* @invariant("q_function_within_itself", "info", "state")
+FunctionWithinItself == ImageSum(s, LAMBDA x : ImageSum(cluster, LAMBDA y : x - y)) >= verdict
+\* @invariant("q_named_by_let", "info", "state")
+NamedByLet == LET left[i \in 0 .. Len(q)] ==
+                      IF i = 0 THEN n ELSE LET now == left[i - 1] - q[i] IN IF now < 0 THEN N ELSE now
+              IN  left[Len(q)] >= verdict
+\* Parts of a tuple, and several parts below one key, that change after one another.
+\* @invariant("q_part_of_a_tuple", "info", "state")
+PartOfATuple == LET t == [two EXCEPT ![1] = @ + n, ![2] = ~@, ![1] = q[@]] IN t[2] \/ t[1] < N
+\* @invariant("q_below_one_key", "info", "state")
+BelowOneKey == LET h == [k \in live |-> [r EXCEPT !.at = f[k]]]
+                   i == [h EXCEPT ![key].at = @ + n, ![key].ok = ~@, ![key].at = @ + g[@], !["a"].at = @ * 2]
+               IN  \A k \in DOMAIN i : i[k].ok => i[k].at >= N
 =============================================================================
