@@ -7,8 +7,9 @@ r"""Recursion that is a fold over a set, a sequence or a range of integers, in t
     Has(s) == s # <<>> /\ (f(Head(s)) \/ Has(Tail(s)))
 
 or with accumulators. Sums, products, unions, conjunctions, disjunctions, maxima and minima are made of all
-elements alike; any other step is taken element by element, where the text says in which order. Neither what
-is folded over nor where it ends may move with an accumulator; everything else is no fold.
+elements alike; any other step is taken element by element, where the text says in which order; it may look at
+all that is left of a sequence. Neither what is folded over nor where it ends may move with an accumulator;
+everything else is no fold.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ class _Loop:
     it; in what it ends with, the element is every part that ``last`` says. ``first``: which of the numbers in
     the domain is taken first, "least" or "greatest"; None where nobody knows. ``before``: the numbers that
     are taken before the last one, and the last one. ``end``: what is left of what is folded over at the end.
-    ``following``: how a step names the element behind the one it takes, and what that is.
+    ``following``: how a step names the element behind the one it takes, and what that is. ``rest``: what is
+    left of what is folded over when a step takes ``element``; None where nobody knows.
     """
 
     element: Bound
@@ -61,6 +63,7 @@ class _Loop:
     before: tuple[Expr, Expr] | None = None
     end: Expr | None = None
     following: tuple[tuple[Expr, ...], Expr] | None = None
+    rest: Expr | None = None
 
 
 def closed_form(body: Expr, own: int, parameters: Sequence[Expr], fresh: Callable[[], int]) -> Expr | None:
@@ -68,7 +71,7 @@ def closed_form(body: Expr, own: int, parameters: Sequence[Expr], fresh: Callabl
 
     ``body``: inlined but for its applications of itself, which are Calls. ``fresh`` numbers new variables.
     """
-    body = _without_case(body, own)
+    body = _by_choices(body, own)
     forms = [_closed(parts, own, parameters, fresh) for parts in _endings(body, own)]
     # what ends in any case is known of more states
     return min((each for each in forms if each is not None), key=_is_guarded, default=None)
@@ -215,15 +218,18 @@ def _endings(body: Expr, own: int) -> Iterator[tuple[Expr, Expr, Expr]]:
         yield end, base, rest
 
 
-def _without_case(expr: Expr, own: int) -> Expr:
-    """Each CASE with OTHER in which the definition applies itself, as IFs."""
+def _by_choices(expr: Expr, own: int) -> Expr:
+    """Each CASE with OTHER, and each ``=>``, in which the definition applies itself, as IFs."""
     if not _applied(expr, own):
         return expr
     match expr:
+        case Op(symbol="=>", arguments=arguments):
+            arms = (*arguments, Literal(expr.location, True))
+            return _by_choices(Op(expr.location, "IF", arms), own)
         case Op(symbol="CASE", arguments=(test, then, *others)) if len(others) % 2:
             other = others[0] if len(others) == 1 else replace(expr, arguments=tuple(others))
-            return _without_case(Op(expr.location, "IF", (test, then, other)), own)
-    return rebuild(expr, lambda part: _without_case(part, own))
+            return _by_choices(Op(expr.location, "IF", (test, then, other)), own)
+    return rebuild(expr, lambda part: _by_choices(part, own))
 
 
 def _as_conditional(expr: Expr, own: int) -> Expr:
@@ -366,13 +372,14 @@ class _Fold:
         return Op(self._at, "IF", (Field(self._at, form, ended), given, _put_all(base, ends)))
 
     def _taken(self, step: Expr, loop: _Loop, over: Bound) -> Expr | None:
-        """The step of one element; None where what is left matters, too."""
-        following = Bound(self._at, "following", self._fresh())
+        """The step of one element; None where what is left matters, and nobody knows what that is."""
+        following, left = (Bound(self._at, name, self._fresh()) for name in ("following", "left"))
         names, behind = loop.following or ((), following)
         step = put(put(step, loop.hit, loop.element), lambda each: each in names, following)
-        if over.uid in free(step):
+        if over.uid in free(step) and loop.rest is None:
             return None
-        return substitute(put(step, lambda each: each == loop.element, loop.value), following, behind)
+        step = put(substitute(step, over, left), lambda each: each == loop.element, loop.value)
+        return substitute(substitute(step, following, behind), left, loop.rest or left)
 
     def _parts(self, whole: Expr, known: Sequence[tuple[Bound, Expr]]) -> dict[int, Expr]:
         """What the accumulators are in the record of them."""
@@ -432,17 +439,17 @@ class _Fold:
                 *(Op(self._at, "Head", (each,)) for each in (Op(self._at, "Tail", (over,)), tail)),
             )
             behind = Index(self._at, over, Op(self._at, "+", (element, one)))
-            following = (names, behind)
+            following, rest = (names, behind), Op(self._at, "SubSeq", (over, element, length))
         elif argument == front:
             taken, first = (Op(self._at, "Last", (over,)), Index(self._at, over, length)), "greatest"
             before = (Op(self._at, "..", (Literal(self._at, 2), length)), one)
+            rest = Op(self._at, "SubSeq", (over, one, element))
         else:
             return None
         at = Index(self._at, over, element)
         domain = Op(self._at, "DOMAIN", (over,))
-        loop = _Loop(
-            element, domain, at, lambda each: each in taken, first=first, before=before, following=following
-        )
+        hit = lambda each: each in taken  # noqa: E731
+        loop = _Loop(element, domain, at, hit, None, None, first, before, None, following, rest)
         ends = (Op(self._at, "Head", (over,)), Op(self._at, "Last", (over,)))
         places = (Index(self._at, over, one), Index(self._at, over, length))
         return self._until(loop, over, lambda each: each in ends or each in places)

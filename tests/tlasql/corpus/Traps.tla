@@ -619,6 +619,18 @@ FoldTaken == Taken(q, n) = q
 FoldNewest == Newest(q, s) # q
 \* @invariant("o_weighed", "info", "state")
 FoldWeighed == Weighed(q, n) >= N
+\* What is left of a sequence is looked at, or given.
+RECURSIVE Inserted(_, _), Ordered(_), Without(_, _), Rising(_)
+Inserted(w, x) == IF w = <<>> THEN <<x>> ELSE IF x <= Head(w) THEN <<x>> \o w ELSE <<Head(w)>> \o Inserted(Tail(w), x)
+Ordered(w) == IF w = <<>> THEN <<>> ELSE Inserted(Ordered(Tail(w)), Head(w))
+Without(w, x) == IF w = <<>> THEN <<>> ELSE IF Head(w) = x THEN Tail(w) ELSE <<Head(w)>> \o Without(Tail(w), x)
+Rising(w) == w # <<>> => Rising(SubSeq(w, 1, Len(w) - 1)) /\ \A i \in DOMAIN w : w[i] <= w[Len(w)]
+\* @invariant("o_ordered", "info", "state")
+FoldOrdered == Ordered(q) # q
+\* @invariant("o_without", "info", "state")
+FoldWithout == \A x \in s : Without(q, x) = SelectSeq(q, LAMBDA y : y # x)
+\* @invariant("o_rising", "info", "state")
+FoldRising == Rising(q)
 \* A part of constants alone beside others: in every state it is what it is.
 \* @invariant("n_constants", "info", "state")
 OfConstants == /\ Nobody \in Keys
