@@ -34,6 +34,7 @@ from tlasql.lang.ir import (
 )
 from tlasql.lang.shapes import without_the_empty
 from tlasql.lang.types import BOOL, INT, STR, Function, Record, SeqOf, SetOf, Tuple, Type
+from tlasql.lang.words import meant
 
 _LOGIC = {"/\\", "\\/", "~", "=>", "<=>", "AND", "OR"}
 _ORDER = {"<", "<=", ">", ">="}
@@ -44,9 +45,11 @@ _SAME = {"=", "\\subseteq", "@@", "\\o"} | _JOINED
 
 _OF_TEXT = "a text is one value of a column: give its length, or its parts, columns of their own"
 _OF_LIST = (
+    r"of a set write \E x \in S : ...; "
     "a sequence or tuple is written <<1, 2>>; a list in [constants] is a set, so give one by its definition: "
     'Steps = { definition = "TheSteps" }'
 )
+_OF_FUNCTION = r"of a function f, the arguments are DOMAIN f, the values {f[x] : x \in DOMAIN f}"
 _CORRECT = "correct the expression, or the @type of a variable in it"
 _SOME_HAVE = "a type marks the fields that some records lack, {type: Str, bal?: Int}"
 
@@ -148,9 +151,14 @@ class Inference:
         if not self._fits(_type(record), row):
             shown = self._shown(record)
             message = f"{_named(record)} of type {shown} has no field {expr.name}"
-            remedy = f"where only some of the records have it: {_SOME_HAVE}"
-            if not isinstance(shown, Record):
-                remedy = "a record has fields; a function is applied with brackets: f[x]"
+            remedy = "a record has fields; a function is applied with brackets: f[x]"
+            if isinstance(shown, Record):
+                otherwise = f"where only some of the records have it: {_SOME_HAVE}"
+                remedy = meant(expr.name, (name for name, _ in shown.fields), otherwise)
+            elif isinstance(shown, SetOf):
+                remedy = (
+                    rf"say it of its elements: \A x \in S : x.{expr.name} ..., {{x.{expr.name} : x \in S}}"
+                )
             raise fail(expr.location, message, remedy)
         return replace(expr, record=record, type=result)
 
@@ -469,6 +477,8 @@ class Inference:
             remedy = f"correct {part.label}, in the module or in [constants] of the mapping"
         elif isinstance(wanted, SeqOf):
             remedy = _OF_TEXT if given == STR else _OF_LIST if isinstance(given, SetOf) else _CORRECT
+        elif isinstance(wanted, SetOf) and isinstance(given, Function):
+            remedy = _OF_FUNCTION
         raise fail(part.location, message, remedy)
 
     def _set(self, part: Expr, element: Type) -> None:
