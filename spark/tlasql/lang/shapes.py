@@ -267,22 +267,14 @@ def empty_of(test: Expr, over: Expr) -> Expr | None:
 def counted_of(test: Expr, over: Expr) -> tuple[str, str, int] | None:
     """What counts, how the count is compared, and with which number: ``Len(over) < n`` and the like."""
     match test:
-        case Op(
-            symbol=order,
-            arguments=(
-                Op(symbol="Cardinality" | "Len" as operator, arguments=(inner,)),
-                Literal(value=int() as n),
-            ),
-        ):
-            return (operator, order, n) if inner == over and order in FLIPPED else None
-        case Op(
-            symbol=order,
-            arguments=(
-                Literal(value=int() as n),
-                Op(symbol="Cardinality" | "Len" as operator, arguments=(inner,)),
-            ),
-        ):
-            return (operator, FLIPPED[order], n) if inner == over and order in FLIPPED else None
+        case Op(symbol=order, arguments=(one, other)) if order in FLIPPED:
+            for symbol, count, number in ((order, one, other), (FLIPPED[order], other, one)):
+                match count, number:
+                    case (
+                        Op(symbol="Cardinality" | "Len" as operator, arguments=(inner,)),
+                        Literal(value=int() as n),
+                    ) if inner == over:
+                        return operator, symbol, n
     return None
 
 

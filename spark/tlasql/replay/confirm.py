@@ -45,36 +45,24 @@ _SPELLED = {
 """Operators of the representation that TLA+ has not."""
 _OPERATORS = r"""TraceMin(trace_s) == CHOOSE trace_x \in trace_s : \A trace_y \in trace_s : trace_x <= trace_y
 TraceMax(trace_s) == CHOOSE trace_x \in trace_s : \A trace_y \in trace_s : trace_x >= trace_y
+TraceOver(trace_op(_, _), trace_start, trace_last(_), trace_s) ==
+    LET trace_value[trace_t \in SUBSET trace_s] ==
+            IF trace_t = {} THEN trace_start
+            ELSE LET trace_x == trace_last(trace_t) IN trace_op(trace_value[trace_t \ {trace_x}], trace_x)
+    IN  trace_value[trace_s]
+TraceFoldUp(trace_op(_, _), trace_start, trace_s) == TraceOver(trace_op, trace_start, TraceMax, trace_s)
+TraceFoldDown(trace_op(_, _), trace_start, trace_s) == TraceOver(trace_op, trace_start, TraceMin, trace_s)
+TraceAny(trace_s) == CHOOSE trace_x \in trace_s : TRUE
 TraceSumOf(trace_f) ==
-    LET trace_sum[trace_s \in SUBSET DOMAIN trace_f] ==
-            IF trace_s = {} THEN 0
-            ELSE LET trace_x == CHOOSE trace_x \in trace_s : TRUE
-                 IN  trace_f[trace_x] + trace_sum[trace_s \ {trace_x}]
-    IN  trace_sum[DOMAIN trace_f]
+    TraceOver(LAMBDA trace_n, trace_x : trace_n + trace_f[trace_x], 0, TraceAny, DOMAIN trace_f)
 TraceProductOf(trace_f) ==
-    LET trace_product[trace_s \in SUBSET DOMAIN trace_f] ==
-            IF trace_s = {} THEN 1
-            ELSE LET trace_x == CHOOSE trace_x \in trace_s : TRUE
-                 IN  trace_f[trace_x] * trace_product[trace_s \ {trace_x}]
-    IN  trace_product[DOMAIN trace_f]
-TraceFoldUp(trace_op(_, _), trace_start, trace_s) ==
-    LET trace_value[trace_t \in SUBSET trace_s] ==
-            IF trace_t = {} THEN trace_start
-            ELSE LET trace_x == TraceMax(trace_t) IN trace_op(trace_value[trace_t \ {trace_x}], trace_x)
-    IN  trace_value[trace_s]
-TraceFoldDown(trace_op(_, _), trace_start, trace_s) ==
-    LET trace_value[trace_t \in SUBSET trace_s] ==
-            IF trace_t = {} THEN trace_start
-            ELSE LET trace_x == TraceMin(trace_t) IN trace_op(trace_value[trace_t \ {trace_x}], trace_x)
-    IN  trace_value[trace_s]
+    TraceOver(LAMBDA trace_n, trace_x : trace_n * trace_f[trace_x], 1, TraceAny, DOMAIN trace_f)
 TraceSum(trace_s) == TraceSumOf([trace_x \in trace_s |-> trace_x])
 TraceLast(trace_s) == trace_s[Len(trace_s)]
 TraceKept(trace_s, trace_kept) ==
-    LET trace_rest[trace_n \in 0 .. Len(trace_s)] ==
-            CASE trace_n = 0 -> <<>>
-              [] trace_n \in trace_kept -> Append(trace_rest[trace_n - 1], trace_s[trace_n])
-              [] OTHER -> trace_rest[trace_n - 1]
-    IN  trace_rest[Len(trace_s)]
+    LET trace_added(trace_q, trace_n) ==
+            IF trace_n \in trace_kept THEN Append(trace_q, trace_s[trace_n]) ELSE trace_q
+    IN  TraceFoldUp(trace_added, <<>>, DOMAIN trace_s)
 TraceEvaluated(trace_x) == trace_x = trace_x"""
 _GIVEN = "trace_given_"
 _LINE = re.compile(r'<<\s*"(STATE|STEP)",\s*(\d+),\s*<<([^>]*)>>\s*>>')
