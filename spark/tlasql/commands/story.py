@@ -8,10 +8,10 @@ from typing import Any
 
 from tlasql.compiler.compiled import Compiled, CompiledModule
 from tlasql.lang.ir import Quantified, text, walk
-from tlasql.lang.types import Function, Record, Scalar, SeqOf, SetOf, Tuple, Type, parts_of
+from tlasql.lang.types import INT, Function, Record, Scalar, SetOf, Type, parts_of
 from tlasql.lang.words import as_tla
 from tlasql.plan.frames import Frame, RecordFrame, StateFrame
-from tlasql.replay.trace import entries, literal
+from tlasql.replay.trace import Printer, entries
 from tlasql.replay.window import Window, frame_of
 
 _WIDEST = 110
@@ -118,33 +118,26 @@ def _by_key(value: Any, kind: Function) -> dict[str, Any]:
     return {_text(key, kind.argument): found for key, found in entries(value, kind)}
 
 
-def _text(value: Any, kind: Type) -> str:  # noqa: PLR0911 (one for each kind)
-    """A value as TLA+, the elements of sets sorted; ``?`` stands for what is not known."""
-    if value is None:
-        return "?"
-    if isinstance(kind, SetOf):
-        return "{" + ", ".join(sorted({_text(each, kind.element) for each in value})) + "}"
-    if isinstance(kind, Function):
-        pairs = sorted(
-            f"{_text(k, kind.argument)} :> {_text(v, kind.result)}" for k, v in entries(value, kind)
-        )
-        return "(" + " @@ ".join(pairs) + ")" if pairs else "<<>>"
-    if isinstance(kind, Record):
-        shown = []
-        for column, (name, part) in zip(kind.columns, kind.fields, strict=True):
-            found = _part(value, column)
-            if name in kind.optional and found is not None:
-                shown += [f"{name} |-> {_text(each, part)}" for each in found]
-            else:
-                shown.append(f"{name} |-> {_text(found, part)}")
-        return "[" + ", ".join(shown) + "]"
-    if isinstance(kind, SeqOf):
-        return "<<" + ", ".join(_text(each, kind.element) for each in value) + ">>"
-    if isinstance(kind, Tuple):
-        values = list(value.values()) if isinstance(value, Mapping) else list(value)
-        return "<<" + ", ".join(map(_text, values, kind.parts)) + ">>"
-    # TLC's integers are smaller than those of a log
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else literal(value, kind)
+class _Told(Printer):
+    """Values as they are told: in order, each once; ``?`` stands for what is not known."""
+
+    def text(self, value: Any, kind: Type) -> str:
+        if value is None:
+            return "?"
+        if isinstance(kind, SetOf):
+            return "{" + ", ".join(sorted({self.text(each, kind.element) for each in value})) + "}"
+        # TLC's integers are smaller than those of a log
+        return str(value) if kind == INT else super().text(value, kind)
+
+    def _held(self, field: Any) -> Any:
+        return [None] if field is None else field
+
+    def _function(self, pairs: list[tuple[Any, Any]], kind: Function) -> str:
+        told = sorted(f"{self.text(k, kind.argument)} :> {self.text(v, kind.result)}" for k, v in pairs)
+        return "(" + " @@ ".join(told) + ")" if told else "<<>>"
+
+
+_text = _Told({}).text
 
 
 def _types(definition: Compiled, frame: Frame) -> dict[str, Type]:

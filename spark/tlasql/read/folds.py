@@ -49,8 +49,7 @@ class _Loop:
     it; in what it ends with, the element is every part that ``last`` says. ``first``: which of the numbers in
     the domain is taken first, "least" or "greatest"; None where nobody knows. ``before``: the numbers that
     are taken before the last one, and the last one. ``end``: what is left of what is folded over at the end.
-    ``following``: how a step names the element behind the one it takes, and what that is. ``rest``: what is
-    left of what is folded over when a step takes ``element``; None where nobody knows.
+    ``rest``: what is left of what is folded over when a step takes ``element``; None where nobody knows.
     """
 
     element: Bound
@@ -62,7 +61,6 @@ class _Loop:
     first: str | None = None
     before: tuple[Expr, Expr] | None = None
     end: Expr | None = None
-    following: tuple[tuple[Expr, ...], Expr] | None = None
     rest: Expr | None = None
 
 
@@ -373,13 +371,14 @@ class _Fold:
 
     def _taken(self, step: Expr, loop: _Loop, over: Bound) -> Expr | None:
         """The step of one element; None where what is left matters, and nobody knows what that is."""
-        following, left = (Bound(self._at, name, self._fresh()) for name in ("following", "left"))
-        names, behind = loop.following or ((), following)
-        step = put(put(step, loop.hit, loop.element), lambda each: each in names, following)
+        left = Bound(self._at, "left", self._fresh())
+        step = put(step, loop.hit, loop.element)
         if over.uid in free(step) and loop.rest is None:
             return None
         step = put(substitute(step, over, left), lambda each: each == loop.element, loop.value)
-        return substitute(substitute(step, following, behind), left, loop.rest or left)
+        if loop.first == "least":
+            step = _placed(step, left, over, loop.element)
+        return substitute(step, left, loop.rest or left)
 
     def _parts(self, whole: Expr, known: Sequence[tuple[Bound, Expr]]) -> dict[int, Expr]:
         """What the accumulators are in the record of them."""
@@ -424,7 +423,6 @@ class _Fold:
 
     def _sequence(self, over: Bound, argument: Expr) -> _Loop | None:
         before: tuple[Expr, Expr]
-        following: tuple[tuple[Expr, ...], Expr] | None = None
         element = Bound(self._at, "i", self._fresh())
         length = Op(self._at, "Len", (over,))
         one = Literal(self._at, 1)
@@ -433,13 +431,7 @@ class _Fold:
         if argument in (Op(self._at, "Tail", (over,)), tail):
             taken, first = (Op(self._at, "Head", (over,)), Index(self._at, over, one)), "least"
             before = (Op(self._at, "..", (one, Op(self._at, "-", (length, one)))), length)
-            second = Index(self._at, over, Literal(self._at, 2))
-            names = (
-                second,
-                *(Op(self._at, "Head", (each,)) for each in (Op(self._at, "Tail", (over,)), tail)),
-            )
-            behind = Index(self._at, over, Op(self._at, "+", (element, one)))
-            following, rest = (names, behind), Op(self._at, "SubSeq", (over, element, length))
+            rest = Op(self._at, "SubSeq", (over, element, length))
         elif argument == front:
             taken, first = (Op(self._at, "Last", (over,)), Index(self._at, over, length)), "greatest"
             before = (Op(self._at, "..", (Literal(self._at, 2), length)), one)
@@ -449,7 +441,7 @@ class _Fold:
         at = Index(self._at, over, element)
         domain = Op(self._at, "DOMAIN", (over,))
         hit = lambda each: each in taken  # noqa: E731
-        loop = _Loop(element, domain, at, hit, None, None, first, before, None, following, rest)
+        loop = _Loop(element, domain, at, hit, first=first, before=before, rest=rest)
         ends = (Op(self._at, "Head", (over,)), Op(self._at, "Last", (over,)))
         places = (Index(self._at, over, one), Index(self._at, over, length))
         return self._until(loop, over, lambda each: each in ends or each in places)
@@ -487,6 +479,18 @@ class _Fold:
         first = "greatest" if sign == "-" else "least"
         ends, left = (guard, bound) if order == "=" else (None, None)
         return _Loop(element, domain, element, lambda each: each == over, ends, first=first, end=left)
+
+
+def _placed(step: Expr, left: Bound, over: Bound, place: Bound) -> Expr:
+    """Elements of what is ``left`` from a place on as elements of the whole sequence."""
+    match step:
+        case Index(function=sequence, key=Literal(value=int() as n)) if sequence == left and n > 0:
+            pass
+        case Op(symbol="Head", arguments=(Op(symbol="Tail", arguments=(sequence,)),)) if sequence == left:
+            n = 2
+        case _:
+            return rebuild(step, lambda part: _placed(part, left, over, place))
+    return Index(step.location, over, Op(step.location, "+", (place, Literal(step.location, n - 1))))
 
 
 def _end(test: Expr, over: Bound) -> tuple[str, Expr] | None:

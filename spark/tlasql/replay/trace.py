@@ -32,14 +32,17 @@ def literal(value: Any, kind: Type, models: Models | None = None) -> str:
     """A value of ``kind`` as a TLA+ expression; what is unknown is completed, since a sound verdict holds for
     every completion.
     """
-    return _Printer(models or {}).text(value, kind)
+    return Printer(models or {}).text(value, kind)
 
 
-class _Printer:
+class Printer:
+    """Prints values as TLA+ expressions. ``models``: what of them is a model value."""
+
     def __init__(self, models: Models) -> None:
         self._models = models
 
     def text(self, value: Any, kind: Type) -> str:  # noqa: PLR0911 (one for each kind)
+        """The expression of a value of ``kind``. Raises TooLargeError."""
         match kind:
             case SetOf(element=element):
                 return "{" + self._listed([each for each in value or () if each is not None], element) + "}"
@@ -49,13 +52,11 @@ class _Printer:
                 return self._function(entries(value, kind), kind)
             case Record(fields=fields, optional=optional):
                 found = {name.lower(): part for name, part in (value or {}).items()}
-                inside = []
+                inside = list[str]()
                 for column, (name, part) in zip(kind.columns, fields, strict=True):
-                    field = found.get(column.lower())
-                    if name not in optional:
-                        inside.append(f"{name} |-> {self.text(field, part)}")
-                    elif field:
-                        inside.append(f"{name} |-> {self.text(field[0], part)}")
+                    held = found.get(column.lower())
+                    held = self._held(held) if name in optional else [held]
+                    inside += [f"{name} |-> {self.text(each, part)}" for each in held]
                 return "[" + ", ".join(inside) + "]" if inside else "<<>>"
             case Tuple(parts=parts):
                 values = zip(_parts(value, parts), parts, strict=True)
@@ -64,6 +65,10 @@ class _Printer:
                 return self._models[value, kind]
             case _:
                 return _scalar(value, kind)
+
+    def _held(self, field: Any) -> Any:
+        """What a field holds that some records lack: nothing, or its value."""
+        return field or []
 
     def _listed(self, values: Iterable[Any], kind: Type) -> str:
         return ", ".join(self.text(each, kind) for each in values)
@@ -182,7 +187,7 @@ def module(
     variables, of which no definition under judgement speaks, stay at 0. ``goal``: what is to be checked.
     ``constants``: what the states name and no module declares.
     """
-    states, types, printer = behaviour.states, behaviour.types, _Printer(behaviour.models)
+    states, types, printer = behaviour.states, behaviour.types, Printer(behaviour.models)
     ends = ", ".join(str(each + 1) for each in sorted(behaviour.ends | {len(states) - 1}))
     shown = ",\n    ".join(
         "["
