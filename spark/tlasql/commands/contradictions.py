@@ -51,14 +51,10 @@ def _without_begin(data: Data, mapping: Sidecar) -> list[Diagnostic]:
             rows = data.rows(
                 f"SELECT {shown} FROM {_name(table)} WHERE from_position IS NULL ORDER BY ALL LIMIT 1"
             )
-            found += [
-                Diagnostic(
-                    data.places[table],
-                    f"{table}: a row of {_of(mapping.scope, row)} has no from_position",
-                    "write the position from which on it is true; of the first ones, 0",
-                )
-                for row in rows
-            ]
+            remedy = "write the position from which on it is true; of the first ones, 0"
+            for row in rows:
+                message = f"{table}: a row of {_of(mapping.scope, row)} has no from_position"
+                found.append(Diagnostic(data.places[table], message, remedy))
     return found
 
 

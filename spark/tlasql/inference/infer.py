@@ -429,10 +429,10 @@ class Inference:
     def _no_domain(self, function: Expr) -> TlaSqlError:
         shown = self._shown(function)
         message = f"DOMAIN does not fit {_named(function)} of type {shown}"
-        remedy = "functions, sequences, tuples and records have one"
-        return fail(
-            function.location, message, f"{remedy}; {_OF_LIST}" if isinstance(shown, SetOf) else remedy
+        remedy = "functions, sequences, tuples and records have one" + f"; {_OF_LIST}" * isinstance(
+            shown, SetOf
         )
+        return fail(function.location, message, remedy)
 
     def _summed(self, function: Expr, final: bool) -> bool:
         kind = self._unifier.head(_type(function))

@@ -440,8 +440,7 @@ class _Fold:
             return None
         at = Index(self._at, over, element)
         domain = Op(self._at, "DOMAIN", (over,))
-        hit = lambda each: each in taken  # noqa: E731
-        loop = _Loop(element, domain, at, hit, first=first, before=before, rest=rest)
+        loop = _Loop(element, domain, at, lambda each: each in taken, first=first, before=before, rest=rest)
         ends = (Op(self._at, "Head", (over,)), Op(self._at, "Last", (over,)))
         places = (Index(self._at, over, one), Index(self._at, over, length))
         return self._until(loop, over, lambda each: each in ends or each in places)

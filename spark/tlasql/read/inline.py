@@ -280,22 +280,18 @@ class Inliner:
                     return Call(part.location, own.name, uid, (calls(key),))
             return rebuild(part, calls)
 
-        variable, body = function.variable, calls(function.body)
-        form = closed_form(body, own.uid, [variable], lambda: next(self._uids))
-        if (
-            form is None
-            or own.uid in free(form)
-            or not self._stays_inside(body, variable, function.domain, own.uid)
-        ):
+        body = calls(function.body)
+        form = closed_form(body, own.uid, [function.variable], lambda: next(self._uids))
+        if form is None or own.uid in free(form) or not self._stays_inside(body, function, own.uid):
             raise _endless(body, Call(expr.location, own.name, own.uid, ()))
         return replace(self._inline(replace(function, body=form), _Scope({}), taken), label=own.name)
 
     @staticmethod
-    def _stays_inside(body: Expr, variable: Bound, domain: Expr, own: int) -> bool:
+    def _stays_inside(body: Expr, function: Quantified, own: int) -> bool:
         """Whether a function that applies itself does so inside its DOMAIN: else TLC would refuse it."""
         calls = [each for each in walk(body) if isinstance(each, Call) and each.uid == own]
         same = all(alike(each, calls[0]) for each in calls)
-        return same and smaller_stays(variable, calls[0].arguments[0], domain, body)
+        return same and smaller_stays(function.variable, calls[0].arguments[0], function.domain, body)
 
     def _applied(self, name: Bound, operator: Expr | None, passed: list[Expr], taken: frozenset[str]) -> Expr:
         if not isinstance(operator, _Closure):
@@ -351,10 +347,7 @@ def _endless(body: Expr, applied: Call) -> TlaSqlError:
             r"and Head and Tail do, or the least number: CHOOSE x \in S : \A y \in S : x <= y; "
         )
         return fail(place, message, remedy + counted)
-    remedy = (
-        "write it with a quantifier, or take one element of a sequence, set or range in each step, and look "
-        "at no other; "
-    )
+    remedy = "write it with a quantifier, or take one element of a sequence, set or range in each step; "
     return fail(place, f"{applied.name} is recursive: no finite formula says the same", remedy + counted)
 
 

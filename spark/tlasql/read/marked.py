@@ -85,7 +85,7 @@ def _attached(parsed: Module, marks: list[Mark]) -> tuple[Marked, list[Diagnosti
             message = f"this mark stands before several definitions: {names}"
             problems.append(Diagnostic(mark.location, message, "begin each definition on a line of its own"))
         else:
-            problems.append(unattached(mark))
+            problems.append(unattached(mark.location))
     return found, problems
 
 

@@ -133,26 +133,19 @@ def read_annotations(file: str, source: str) -> Annotations:
         if kinds and kinds[0].location.line > end:
             problems.append(Diagnostic(kinds[0].location, _BEHIND, "move it and its definition above ===="))
         elif block.trailing and kinds:
-            problems.append(_unattached(kinds[0].location))
+            problems.append(unattached(kinds[0].location))
         elif len(kinds) > 1:
             message = f"@{kinds[0].name} and @{kinds[1].name} stand in one comment"
-            problems.append(
-                Diagnostic(kinds[1].location, message, "give each definition one mark of its own")
-            )
+            remedy = "give each definition one mark of its own"
+            problems.append(Diagnostic(kinds[1].location, message, remedy))
         elif kinds:
             mark, wrong = _mark(kinds[0], found, block)
             problems += wrong
             marks += [mark] if mark else []
         else:
-            modifiers = [each for each in found if each.name in _MODIFIERS]
-            problems += [
-                Diagnostic(
-                    each.location,
-                    f"@{each.name} without a mark",
-                    'write @step("id", "severity", "grain") too',
-                )
-                for each in modifiers
-            ]
+            remedy = 'write @step("id", "severity", "grain") too'
+            alone = (each for each in found if each.name in _MODIFIERS)
+            problems += [Diagnostic(each.location, f"@{each.name} without a mark", remedy) for each in alone]
         notes += _type_notes(found, block, lines)
     return Annotations(tuple(marks), tuple(notes), tuple(headers), tuple(problems))
 
@@ -204,17 +197,10 @@ def duplicates(marks: Iterable[Mark]) -> list[Diagnostic]:
     return found
 
 
-def _unattached(location: Location) -> Diagnostic:
-    return Diagnostic(
-        location,
-        "this mark is attached to no definition",
-        "put it in a comment that ends on the line directly above the definition",
-    )
-
-
-def unattached(mark: Mark) -> Diagnostic:
+def unattached(location: Location) -> Diagnostic:
     """The diagnostic for a mark whose next line starts no definition."""
-    return _unattached(mark.location)
+    remedy = "put it in a comment that ends on the line directly above the definition"
+    return Diagnostic(location, "this mark is attached to no definition", remedy)
 
 
 def _scan(file: str, block: Block) -> tuple[list[_Found], list[Diagnostic]]:
@@ -241,11 +227,8 @@ def _scan(file: str, block: Block) -> tuple[list[_Found], list[Diagnostic]]:
             problem = Diagnostic(location, f"@{name} has no type", _TYPE_USAGE[name])
             found.append(_Found(name, None, typed, location, problem))
         elif name in KINDS and (inside is None or not _ARGUMENTS.fullmatch(inside)):
-            what = (
-                "has no arguments"
-                if "(" not in text[match.end(1) :][:2]
-                else "has arguments that cannot be read"
-            )
+            bare = "(" not in text[match.end(1) :][:2]
+            what = "has no arguments" if bare else "has arguments that cannot be read"
             problems.append(Diagnostic(location, f"@{name} {what}", _usage(name)))
         else:
             arguments = tuple(re.findall(r'"([^"]*)"', inside)) if inside is not None else None
@@ -274,18 +257,12 @@ def _mark(main: _Found, found: list[_Found], block: Block) -> tuple[Mark | None,
         problems.append(Diagnostic(main.location, f'"{named["id"]}" is no id', remedy))
     severity = named.get("severity")
     if severity is not None and severity not in SEVERITIES:
-        problems.append(
-            Diagnostic(
-                main.location,
-                f'"{severity}" is no severity',
-                meant(severity, SEVERITIES, f"one of {', '.join(SEVERITIES)}"),
-            )
-        )
+        remedy = meant(severity, SEVERITIES, f"one of {', '.join(SEVERITIES)}")
+        problems.append(Diagnostic(main.location, f'"{severity}" is no severity', remedy))
     transitive = [each for each in found if each.name == "transitive"]
     if transitive and main.name != "step":
-        problems.append(
-            Diagnostic(transitive[0].location, f"@transitive on a {main.name}", "it belongs to a @step")
-        )
+        message = f"@transitive on a {main.name}"
+        problems.append(Diagnostic(transitive[0].location, message, "it belongs to a @step"))
     given = {each.name: each.arguments or () for each in found if each.name in _MODIFIERS}
     wrong_count = {"when": lambda n: n != 1, "violated": lambda n: n != 1, "scope": lambda n: n == 0}
     problems += [
