@@ -29,6 +29,9 @@ _FIXED_IDS = {"__cluster_metadata": "AAAAAAAAAAAAAAAAAAAAAQ"}
 
 # between the first file of a new partition and its segment some milliseconds pass, on a busy machine more
 _CREATION_S = 1.0
+_OTHER_NAME = (
+    "its partition.metadata has the id of topic {name}: move a copy out of log_dirs, or correct its name"
+)
 _NO_SEGMENT = "the partition has no segment, although other files of it are there: put its segments back"
 
 
@@ -56,16 +59,42 @@ def _find(kinds: Sequence[Kind], cluster: Cluster, *, internal: bool) -> tuple[l
     for broker in cluster.brokers:
         for pattern in broker.log_dirs:
             paths, closed = expand(pattern), closed_folders(pattern)
-            faults += [_fault(cluster.name, broker, each, "unreadable", CLOSED) for each in closed]
+            faults += [_fault(cluster.name, broker.id, each, "unreadable", CLOSED) for each in closed]
             if not paths and not closed:
                 detail = "no such directory: correct log_dirs in the configuration, or mount it"
-                faults.append(_fault(cluster.name, broker, pattern, "missing", detail))
+                faults.append(_fault(cluster.name, broker.id, pattern, "missing", detail))
             for path in paths:
                 try:
                     sources += _log_dir(kinds, cluster, broker, path, faults, internal=internal)
                 except OSError as error:
                     faults.append(_unlistable(cluster.name, broker, path, error))
-    return sources, faults
+    sources, of_others = _of_one_name(sources)
+    faults += [_fault(cluster.name, *each) for each in of_others]
+    return [each for each in sources if (each.topic in READ_WHOLE) == internal], faults
+
+
+def _of_one_name(sources: list[Source]) -> tuple[list[Source], list[tuple[int | None, str, str, str]]]:
+    """The sources without folders whose topic, by its id, has another name, and a fault for each of them:
+    a backup inside a log directory, or a folder that was restored under another name. The name of Kafka's
+    own topic is right, else the one of most folders, else the shortest: who copies a folder adds to its name.
+    """
+    folders: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for source in sources:
+        if source.topic_id and source.topic:
+            folders[source.topic_id][source.topic].add(source.file.rpartition("/")[0])
+    right = {
+        topic_id: min(named, key=lambda name: (name not in READ_WHOLE, -len(named[name]), len(name), name))
+        for topic_id, named in folders.items()
+    }
+    kept: list[Source] = []
+    wrong: dict[str, tuple[int | None, str, str, str]] = {}
+    for source in sources:
+        if (name := right.get(source.topic_id or "", source.topic)) == source.topic:
+            kept.append(source)
+        else:
+            folder = source.file.rpartition("/")[0]
+            wrong[folder] = source.broker_id, folder, "unreadable", _OTHER_NAME.format(name=name)
+    return kept, list(wrong.values())
 
 
 def _without_segments(sources: Sequence[Source]) -> dict[_Partition, Fault]:
@@ -135,9 +164,10 @@ def _log_dir(
     folders = [(name, match) for name in entries if (match := _FOLDER.fullmatch(name))]
     if not folders and META_PROPERTIES not in entries:
         detail = "holds no topic: log_dirs must name the directories that log.dirs names in server.properties"
-        faults.append(_fault(cluster.name, broker, path, "missing", detail))
+        faults.append(_fault(cluster.name, broker.id, path, "missing", detail))
     for name, match in folders:
-        if (match["topic"] in READ_WHOLE) != internal or match["state"] == "future":
+        # with the others Kafka's own topics are looked for, too: a backup of theirs has another name
+        if (internal and match["topic"] not in READ_WHOLE) or match["state"] == "future":
             continue
         if match["state"] and len(name) == _CUT:  # of which topic is not told: as if it had been deleted
             continue
@@ -180,10 +210,10 @@ def topic_id_of(folder: str, topic: str) -> str | None:
     return topic_id or _FIXED_IDS.get(topic)
 
 
-def _fault(cluster: str, broker: Broker, path: str, reason: str, detail: str) -> Fault:
-    return Fault(cluster, broker.id, SEGMENT, path, 0, 0, reason, detail)
+def _fault(cluster: str, broker_id: int | None, path: str, reason: str, detail: str) -> Fault:
+    return Fault(cluster, broker_id, SEGMENT, path, 0, 0, reason, detail)
 
 
 def _unlistable(cluster: str, broker: Broker, path: str, error: OSError) -> Fault:
     detail = f"cannot be listed ({error.strerror}): check that it is a directory and its permissions"
-    return _fault(cluster, broker, path, "unreadable", detail)
+    return _fault(cluster, broker.id, path, "unreadable", detail)
