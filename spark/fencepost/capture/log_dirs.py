@@ -32,6 +32,10 @@ _CREATION_S = 1.0
 _OTHER_NAME = (
     "its partition.metadata has the id of topic {name}: move a copy out of log_dirs, or correct its name"
 )
+_FORMER = (
+    "no partition.metadata tells it from the partition that has its name now: nothing of it is read, unless "
+    "partition.metadata is copied, too"
+)
 _NO_SEGMENT = "the partition has no segment, although other files of it are there: put its segments back"
 
 
@@ -59,42 +63,62 @@ def _find(kinds: Sequence[Kind], cluster: Cluster, *, internal: bool) -> tuple[l
     for broker in cluster.brokers:
         for pattern in broker.log_dirs:
             paths, closed = expand(pattern), closed_folders(pattern)
-            faults += [_fault(cluster.name, broker.id, each, "unreadable", CLOSED) for each in closed]
+            faults += [_fault(cluster.name, broker, each, "unreadable", CLOSED) for each in closed]
             if not paths and not closed:
                 detail = "no such directory: correct log_dirs in the configuration, or mount it"
-                faults.append(_fault(cluster.name, broker.id, pattern, "missing", detail))
+                faults.append(_fault(cluster.name, broker, pattern, "missing", detail))
             for path in paths:
                 try:
                     sources += _log_dir(kinds, cluster, broker, path, faults, internal=internal)
                 except OSError as error:
                     faults.append(_unlistable(cluster.name, broker, path, error))
-    sources, of_others = _of_one_name(sources)
-    faults += [_fault(cluster.name, *each) for each in of_others]
+    sources = _of_one_name(sources, faults)
     return [each for each in sources if (each.topic in READ_WHOLE) == internal], faults
 
 
-def _of_one_name(sources: list[Source]) -> tuple[list[Source], list[tuple[int | None, str, str, str]]]:
-    """The sources without folders whose topic, by its id, has another name, and a fault for each of them:
-    a backup inside a log directory, or a folder that was restored under another name. The name of Kafka's
-    own topic is right, else the one of most folders, else the shortest: who copies a folder adds to its name.
+def _of_one_name(sources: list[Source], faults: list[Fault]) -> list[Source]:
+    """The sources without folders whose topic, by its id, has another name: a backup inside a log directory,
+    or a folder that was restored under another name. Kafka's own topics have the right name, else most
+    folders, else the one with the shortest: who copies a folder adds to its name.
     """
     folders: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for source in sources:
         if source.topic_id and source.topic:
-            folders[source.topic_id][source.topic].add(source.file.rpartition("/")[0])
+            folders[source.topic_id][source.topic].add(_folder_of(source))
     right = {
         topic_id: min(named, key=lambda name: (name not in READ_WHOLE, -len(named[name]), len(name), name))
         for topic_id, named in folders.items()
     }
-    kept: list[Source] = []
-    wrong: dict[str, tuple[int | None, str, str, str]] = {}
-    for source in sources:
-        if (name := right.get(source.topic_id or "", source.topic)) == source.topic:
-            kept.append(source)
-        else:
-            folder = source.file.rpartition("/")[0]
-            wrong[folder] = source.broker_id, folder, "unreadable", _OTHER_NAME.format(name=name)
-    return kept, list(wrong.values())
+    wrong = {
+        _folder_of(each): each for each in sources if right.get(each.topic_id or "", each.topic) != each.topic
+    }
+    faults += [
+        _set_aside(each, _OTHER_NAME.format(name=right[each.topic_id or ""])) for each in wrong.values()
+    ]
+    return [each for each in sources if _folder_of(each) not in wrong]
+
+
+def told_apart(sources: list[Source], faults: list[Fault]) -> list[Source]:
+    """The sources without folders of deleted or stray partitions that nothing tells from what has their name
+    now: neither has the id of its topic, so that the records of two logs would be taken for those of one.
+    """
+    without_id = [each for each in sources if each.partition is not None and each.topic_id is None]
+    present = {(each.cluster, *_partition_of(each)) for each in without_id if each.state == _LIVE}
+    former = {
+        _folder_of(each): each
+        for each in without_id
+        if each.state != _LIVE and (each.cluster, *_partition_of(each)) in present
+    }
+    faults += [_set_aside(each, _FORMER) for each in former.values()]
+    return [each for each in sources if _folder_of(each) not in former]
+
+
+def _folder_of(source: Source) -> str:
+    return source.file.rpartition("/")[0]
+
+
+def _set_aside(source: Source, detail: str) -> Fault:
+    return Fault(source.cluster, source.broker_id, SEGMENT, _folder_of(source), 0, 0, "unreadable", detail)
 
 
 def _without_segments(sources: Sequence[Source]) -> dict[_Partition, Fault]:
@@ -106,7 +130,7 @@ def _without_segments(sources: Sequence[Source]) -> dict[_Partition, Fault]:
 
 
 def _no_segment(source: Source) -> Fault:
-    file = inside(source.file.rpartition("/")[0], f"{0:020d}.log")
+    file = inside(_folder_of(source), f"{0:020d}.log")
     return Fault(source.cluster, source.broker_id, SEGMENT, file, 0, 0, "missing", _NO_SEGMENT)
 
 
@@ -140,7 +164,7 @@ def has_no_replicas(sources: Sequence[Source]) -> bool:
     if any(source.file.endswith(_DELETED) for source in sources):
         return False
     partitions = {(source.cluster, source.topic, source.topic_id, source.partition) for source in sources}
-    return len(partitions) == len({source.file.rpartition("/")[0] for source in sources})
+    return len(partitions) == len({_folder_of(source) for source in sources})
 
 
 def partition_of(file: str) -> tuple[str, int] | None:
@@ -164,7 +188,7 @@ def _log_dir(
     folders = [(name, match) for name in entries if (match := _FOLDER.fullmatch(name))]
     if not folders and META_PROPERTIES not in entries:
         detail = "holds no topic: log_dirs must name the directories that log.dirs names in server.properties"
-        faults.append(_fault(cluster.name, broker.id, path, "missing", detail))
+        faults.append(_fault(cluster.name, broker, path, "missing", detail))
     for name, match in folders:
         # with the others Kafka's own topics are looked for, too: a backup of theirs has another name
         if (internal and match["topic"] not in READ_WHOLE) or match["state"] == "future":
@@ -210,10 +234,10 @@ def topic_id_of(folder: str, topic: str) -> str | None:
     return topic_id or _FIXED_IDS.get(topic)
 
 
-def _fault(cluster: str, broker_id: int | None, path: str, reason: str, detail: str) -> Fault:
-    return Fault(cluster, broker_id, SEGMENT, path, 0, 0, reason, detail)
+def _fault(cluster: str, broker: Broker, path: str, reason: str, detail: str) -> Fault:
+    return Fault(cluster, broker.id, SEGMENT, path, 0, 0, reason, detail)
 
 
 def _unlistable(cluster: str, broker: Broker, path: str, error: OSError) -> Fault:
     detail = f"cannot be listed ({error.strerror}): check that it is a directory and its permissions"
-    return _fault(cluster, broker.id, path, "unreadable", detail)
+    return _fault(cluster, broker, path, "unreadable", detail)
