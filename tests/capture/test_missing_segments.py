@@ -65,6 +65,18 @@ def test_what_may_have_been_deleted_or_compacted_is_not_missing(
     assert _missing(site) == []
 
 
+def test_the_cleaner_leaves_the_first_segment_though_perhaps_nothing_in_it(
+    captures: Path, site: Site
+) -> None:
+    segment = f"{_OFFSETS}/00000000000000000000.log"
+    broker = _log_dir(captures, "compacted-4.3.1", site.folder / "data", segment)
+    site.capture(broker)
+    assert _missing(site) == [(segment, "missing")]
+    (site.folder / "data" / segment).touch()
+    site.capture(broker)
+    assert _missing(site) == []
+
+
 _CHECKPOINTS = ["recovery-point-offset-checkpoint", "replication-offset-checkpoint"]
 
 

@@ -94,3 +94,39 @@ def test_a_killed_run_that_knew_no_id_is_repeated_by_one_that_does(site: Site, c
     site.capture(broker)
     assert before[0] is None
     assert _found(site) == {OLD: before[1]}
+
+
+def test_a_backup_inside_a_log_directory_is_no_topic_of_its_own(site: Site, captures: Path) -> None:
+    """Its partition.metadata was copied, too. Of a folder that was renamed its topic's others tell."""
+    whole, other = _segments(captures)
+    data = site.folder / "data"
+    for name, segment, topic_id in (
+        ("__consumer_offsets-3", whole, OLD),
+        ("__consumer_offsets.bak-3", other, OLD),
+        ("orders-0", whole, NEW),
+        ("orders-1", whole, NEW),
+        ("old-2", other, NEW),
+    ):
+        _put(data / name, segment, topic_id)
+    site.capture(Broker(1, log_dirs=site.glob("data")))
+    assert {row["topic"] for row in site.rows(tables.BATCHES)} == {"__consumer_offsets", "orders"}
+    assert site.quarantine() == {"__consumer_offsets.bak-3": ("unreadable", 0), "old-2": ("unreadable", 0)}
+
+
+def test_a_deleted_partition_is_not_mixed_with_the_one_that_has_its_name_now(
+    site: Site, captures: Path
+) -> None:
+    old, new = _segments(captures)
+    data, name = site.folder / "data", "__consumer_offsets-3"
+    _put(data / name, new, None)
+    broker = Broker(1, log_dirs=site.glob("data"))
+    site.capture(broker)
+    alone = _found(site)
+    deleted = _put(data / f"{name}.{'0f' * 16}-delete", old, None)
+    site.capture(broker)
+    assert _found(site) == alone
+    assert site.quarantine() == {deleted.name: ("unreadable", 0)}
+    _put(deleted, old, OLD)
+    site.capture(broker)
+    assert set(_found(site)) == {None, OLD}
+    assert site.quarantine() == {}

@@ -29,6 +29,13 @@ _FIXED_IDS = {"__cluster_metadata": "AAAAAAAAAAAAAAAAAAAAAQ"}
 
 # between the first file of a new partition and its segment some milliseconds pass, on a busy machine more
 _CREATION_S = 1.0
+_OTHER_NAME = (
+    "its partition.metadata has the id of topic {name}: move a copy out of log_dirs, or correct its name"
+)
+_FORMER = (
+    "no partition.metadata tells it from the partition that has its name now: nothing of it is read, unless "
+    "partition.metadata is copied, too"
+)
 _NO_SEGMENT = "the partition has no segment, although other files of it are there: put its segments back"
 
 
@@ -65,7 +72,53 @@ def _find(kinds: Sequence[Kind], cluster: Cluster, *, internal: bool) -> tuple[l
                     sources += _log_dir(kinds, cluster, broker, path, faults, internal=internal)
                 except OSError as error:
                     faults.append(_unlistable(cluster.name, broker, path, error))
-    return sources, faults
+    sources = _of_one_name(sources, faults)
+    return [each for each in sources if (each.topic in READ_WHOLE) == internal], faults
+
+
+def _of_one_name(sources: list[Source], faults: list[Fault]) -> list[Source]:
+    """The sources without folders whose topic, by its id, has another name: a backup inside a log directory,
+    or a folder that was restored under another name. Kafka's own topics have the right name, else most
+    folders, else the one with the shortest: who copies a folder adds to its name.
+    """
+    folders: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for source in sources:
+        if source.topic_id and source.topic:
+            folders[source.topic_id][source.topic].add(_folder_of(source))
+    right = {
+        topic_id: min(named, key=lambda name: (name not in READ_WHOLE, -len(named[name]), len(name), name))
+        for topic_id, named in folders.items()
+    }
+    wrong = {
+        _folder_of(each): each for each in sources if right.get(each.topic_id or "", each.topic) != each.topic
+    }
+    faults += [
+        _set_aside(each, _OTHER_NAME.format(name=right[each.topic_id or ""])) for each in wrong.values()
+    ]
+    return [each for each in sources if _folder_of(each) not in wrong]
+
+
+def told_apart(sources: list[Source], faults: list[Fault]) -> list[Source]:
+    """The sources without folders of deleted or stray partitions that nothing tells from what has their name
+    now: neither has the id of its topic, so that the records of two logs would be taken for those of one.
+    """
+    without_id = [each for each in sources if each.partition is not None and each.topic_id is None]
+    present = {(each.cluster, *_partition_of(each)) for each in without_id if each.state == _LIVE}
+    former = {
+        _folder_of(each): each
+        for each in without_id
+        if each.state != _LIVE and (each.cluster, *_partition_of(each)) in present
+    }
+    faults += [_set_aside(each, _FORMER) for each in former.values()]
+    return [each for each in sources if _folder_of(each) not in former]
+
+
+def _folder_of(source: Source) -> str:
+    return source.file.rpartition("/")[0]
+
+
+def _set_aside(source: Source, detail: str) -> Fault:
+    return Fault(source.cluster, source.broker_id, SEGMENT, _folder_of(source), 0, 0, "unreadable", detail)
 
 
 def _without_segments(sources: Sequence[Source]) -> dict[_Partition, Fault]:
@@ -77,7 +130,7 @@ def _without_segments(sources: Sequence[Source]) -> dict[_Partition, Fault]:
 
 
 def _no_segment(source: Source) -> Fault:
-    file = inside(source.file.rpartition("/")[0], f"{0:020d}.log")
+    file = inside(_folder_of(source), f"{0:020d}.log")
     return Fault(source.cluster, source.broker_id, SEGMENT, file, 0, 0, "missing", _NO_SEGMENT)
 
 
@@ -111,7 +164,7 @@ def has_no_replicas(sources: Sequence[Source]) -> bool:
     if any(source.file.endswith(_DELETED) for source in sources):
         return False
     partitions = {(source.cluster, source.topic, source.topic_id, source.partition) for source in sources}
-    return len(partitions) == len({source.file.rpartition("/")[0] for source in sources})
+    return len(partitions) == len({_folder_of(source) for source in sources})
 
 
 def partition_of(file: str) -> tuple[str, int] | None:
@@ -137,7 +190,8 @@ def _log_dir(
         detail = "holds no topic: log_dirs must name the directories that log.dirs names in server.properties"
         faults.append(_fault(cluster.name, broker, path, "missing", detail))
     for name, match in folders:
-        if (match["topic"] in READ_WHOLE) != internal or match["state"] == "future":
+        # with the others Kafka's own topics are looked for, too: a backup of theirs has another name
+        if (internal and match["topic"] not in READ_WHOLE) or match["state"] == "future":
             continue
         if match["state"] and len(name) == _CUT:  # of which topic is not told: as if it had been deleted
             continue

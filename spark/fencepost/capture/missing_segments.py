@@ -32,13 +32,15 @@ class _Read(NamedTuple):
 
 
 def missing_segments(catalog: Catalog, clusters: Sequence[Cluster], written_to: Written) -> list[Fault]:
-    """A fault for each range of offsets, above the cleaner's checkpoint, that no segment in ``bronze.files``
-    has, of whatever replica: in coordinators' logs those between the offsets of two, in all logs those that
-    were written after all that was read. ``written_to``: what tells that, from before segments were read.
+    """A fault for each range of offsets that no segment in ``bronze.files`` has, of whatever replica: in
+    coordinators' logs those between the offsets of two, above the cleaner's checkpoint, and before the first
+    of a compacted log, in all logs those that were written after all that was read. ``written_to``: what
+    tells that, from before segments were read.
 
     Where a log directory has no checkpoint files, nobody knows what was compacted: nothing is missing between
-    segments there. The cleaner leaves the active segment alone, so it removes no end. Nothing is missing in a
-    log of which ``bronze.quarantine`` says that a part could not be read.
+    segments there. The cleaner leaves the active segment alone, and the name of the first (Cleaner.doClean):
+    it removes neither end. Nothing is missing in a log of which ``bronze.quarantine`` says that a part could
+    not be read.
     """
     here = frozenset(cluster.name for cluster in clusters if any(each.log_dirs for each in cluster.brokers))
     of_logs = {"kind": frozenset({SEGMENT, PRODUCER_SNAPSHOT}), "cluster": here}
@@ -108,8 +110,13 @@ def _unread_logs(catalog: Catalog) -> set[tuple[str, tuple[str, int] | None]]:
 
 
 def _holes(segments: Sequence[_Read], cleaned_to: int) -> Iterator[tuple[int, int]]:
-    """The ranges between segments: the first missing offset, and the one that follows the last."""
+    """The ranges between segments, and before those of a compacted log, whose rest would tell the state of
+    nothing: the first missing offset, and the one that follows the last.
+    """
     read_to: int | None = None
+    first = min(each.begin for each in segments)
+    if cleaned_to and first:
+        yield 0, first
     for begin, end in sorted(segments, key=lambda each: each.begin):
         if read_to is not None and cleaned_to <= read_to < begin:
             yield read_to, begin

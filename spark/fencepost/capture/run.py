@@ -32,7 +32,7 @@ from fencepost.capture.files import modified
 from fencepost.capture.former_clusters import check_former_clusters
 from fencepost.capture.identities import check_identities
 from fencepost.capture.kinds import Kind
-from fencepost.capture.log_dirs import base_offset, has_no_replicas, with_known_topic_ids
+from fencepost.capture.log_dirs import base_offset, has_no_replicas, told_apart, with_known_topic_ids
 from fencepost.capture.log_ends import note_log_ends
 from fencepost.capture.missing_segments import missing_segments
 from fencepost.capture.notes import Notes
@@ -193,6 +193,7 @@ def make_plan(settings: Settings, progress: Progress) -> Plan:
         sources = with_known_topic_ids(
             [each for origin, each in by_origin.items() if origin not in plan.copies]
         )
+        sources = told_apart(sources, plan.faults)
         plan.begins |= progress.begins(sources)
         plan_rezoned(plan, sources, progress)
         for source in sources:

@@ -104,13 +104,16 @@ def rises(pairs: Sequence[Pair]) -> bool:
 
 
 class CorrelationIds:
-    """The correlation ids in the lines of one client, over all its connections."""
+    """The correlation ids in the lines of one client, over all its connections. ``perhaps_of``: connections
+    of which one has the beginning of its counter, if this one has not.
+    """
 
-    def __init__(self, sent: Iterable[ConnectionIds] = ()) -> None:
+    def __init__(self, sent: Iterable[ConnectionIds] = (), perhaps_of: Iterable[ConnectionIds] = ()) -> None:
         of = list(sent)
         self._ranges = merged(each for one in of for each in one.ranges)
         self._sent = {one.connection: one for one in of if one.ranges}
         self._first = min((pair for one in of for pair in one.times), default=None)
+        self._perhaps_first = [min(one.times) for one in perhaps_of]
 
     def is_whole(self, after: int, before: int) -> bool:
         """Whether every id between these two (exclusive) has its line."""
@@ -121,8 +124,10 @@ class CorrelationIds:
 
     def begins_after(self, ms: int) -> bool:
         """Whether the first request that was numbered so came after a time."""
+        if self._first is None:
+            return False
         # a connection begins with ApiVersions, whose line may be missing
-        return self._first is not None and self._first[0] <= 1 and self._first[1] > ms
+        return all(number <= 1 and at > ms for number, at in self._perhaps_first or [self._first])
 
     def last(self, connection: Connection) -> int:
         """The last id on a connection; -1 where none is known."""
@@ -167,6 +172,7 @@ def by_counter(sent: Iterable[ConnectionIds]) -> Mapping[Connection, Correlation
     """
     ordered = in_order(sent)
     counters: list[list[ConnectionIds]] = []
+    perhaps_of: dict[Connection, list[ConnectionIds]] = {}
     for one in ordered:
         shares = _may_share(one) and one.ranges[0][0] > 0 and len(ordered) <= _MOST
         alike = (each for each in counters if each[0].software == one.software)
@@ -175,7 +181,8 @@ def by_counter(sent: Iterable[ConnectionIds]) -> Mapping[Connection, Correlation
             fits[0].append(one)
         else:
             counters.append([one])
-    ids = [(CorrelationIds(each), each) for each in counters]
+            perhaps_of[one.connection] = [each[0] for each in fits]
+    ids = [(CorrelationIds(each, perhaps_of[each[0].connection]), each) for each in counters]
     return {one.connection: numbered for numbered, each in ids for one in each}
 
 

@@ -20,7 +20,8 @@ def are_shown(log: Log, requested_ms: ArrayLike, responded_ms: ArrayLike) -> NDA
     """
     requested, responded = (np.asarray(each, dtype=np.int64) for each in (requested_ms, responded_ms))
     begin_ms = -1 if log.base is None else log.base.ms
-    if len(log.stretches) != 1 or not len(log) or begin_ms is None:
+    # a stretch with a number begins after a hole, which may be at the log's beginning
+    if len(log.stretches) != 1 or log.stretches[0].number > 0 or begin_ms is None:
         return np.zeros(len(requested), dtype=np.bool_)
     until_ms = np.maximum.accumulate(log.max_timestamp_ms)
     # the term of the last batch before the request, and of the first one after its answer

@@ -35,6 +35,11 @@ STARTED_AGAIN = [  # 3 was never sent: the broker does not support that request
     Sent("c", "0..2", (900, 910), {}),
     Sent("d", "4..9", (920, 990), {5: 930, 9: 990}),
 ]
+CONSUMER_AND_PRODUCER = [  # of one client id, started at once: either may have opened c; 5 is a Fetch
+    Sent("a", "0..2", (600, 610), {}),
+    Sent("b", "0..2", (605, 615), {}),
+    Sent("c", "3..4 6..9", (620, 900), {4: 700}),
+]
 CASES = {
     "a program that was started later sent nothing before": (STARTED_AGAIN[2:], 500, False),
     "it was started again, and sent nothing in between": (STARTED_AGAIN, 500, False),
@@ -67,6 +72,12 @@ CASES = {
             Sent("a", "1..3 5..9", (100, 900), {3: 150, 9: 900}, OTHER),
             Sent("b", "1..9", (100, 900), {}, OTHER),
         ],
+        500,
+        True,
+    ),
+    "two of one name were started later, and it is one of them": (CONSUMER_AND_PRODUCER, 500, False),
+    "one of the two was started before": (
+        [Sent("a", "0..2", (100, 110), {}), *CONSUMER_AND_PRODUCER[1:]],
         500,
         True,
     ),
