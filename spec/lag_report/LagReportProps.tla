@@ -133,8 +133,9 @@ NoCleaningWithinTheDelay == \A d \in deletions : ByCleaner(d) => d.sinceRelease 
 \*
 \* Where it does not hold: the thread that has a task may wipe its directory itself (a corrupted task, an unclean end
 \* under exactly-once). Taking a lock is not logged: where only a release shows that there was one, it is unknown whether
-\* the thread had it all the time. The lock is one of a process: two processes with one state.dir are kept apart by the
-\* lock of the whole folder.
+\* the thread had it all the time. The line about a release may be lost: that the thread had the lock counts only if it
+\* gives the directory up after the deletion. The lock is one of a process: two processes with one state.dir are kept
+\* apart by the lock of the whole folder.
 \*
 \* On call: two processes work in one state.dir, or somebody deletes folders by hand: `lsof +D` on the folder names who
 \* has it open. Stop the instance; give each its own state.dir.

@@ -4,6 +4,7 @@ changes.
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -104,3 +105,46 @@ def test_another_brokers_clock_makes_ends_unknown_and_none_wrong(
     known_ends = {report: end for report, end in after.items() if end is not None}
     assert all(before[report] in (None, end) for report, end in known_ends.items())
     assert len(known_ends) > 0.9 * sum(end is not None for end in before.values()) or abs(ms) > 25
+
+
+def _violated_alike(judged: Any, verdicts: Any) -> None:
+    """Nothing is violated that is not violated by the whole log. A step names the witness of its lines."""
+    fewer, whole = counted(judged.violated), counted(verdicts.violated)
+    assert [key for key, count in fewer.items() if count > whole[key]] == []
+
+
+def test_whole_seconds_make_nothing_wrong(
+    streams_bronze: Bronze, rebuild_streams: Rebuild, judge_streams: Callable[[Bronze], Any], verdicts: Any
+) -> None:
+    rows = streams_bronze[STREAMS_LINES.name]
+    seconds = [
+        {**row, "logged_at_ms": row["logged_at_ms"] and row["logged_at_ms"] // 1000 * 1000}
+        for row in rows.to_pylist()
+    ]
+    lines = pa.Table.from_pylist(seconds, schema=rows.schema)
+    judged = judge_streams(rebuild_streams({**streams_bronze, STREAMS_LINES.name: lines}))
+    _violated_alike(judged, verdicts)
+    assert len(judged.unknown) > len(verdicts.unknown)
+
+
+@pytest.mark.parametrize("share", [0.02, 0.1, 0.2, 0.4, 0.5, 0.8])
+def test_lines_that_a_collector_lost_make_nothing_wrong(
+    share: float,
+    streams_bronze: Bronze,
+    rebuild_streams: Rebuild,
+    judge_streams: Callable[[Bronze], Any],
+    verdicts: Any,
+) -> None:
+    rows, rng = streams_bronze[STREAMS_LINES.name], random.Random(str(share))
+    left = rows.filter(pa.array([rng.random() >= share for _ in range(rows.num_rows)]))
+    judged = judge_streams(rebuild_streams({**streams_bronze, STREAMS_LINES.name: left}))
+    _violated_alike(judged, verdicts)
+
+
+def test_lines_that_were_sent_twice_count_once(
+    streams_bronze: Bronze, rebuild_streams: Rebuild, judge_streams: Callable[[Bronze], Any], verdicts: Any
+) -> None:
+    rows = streams_bronze[STREAMS_LINES.name]
+    again = [{**row, "position": row["position"] + 100_000_000} for row in rows.to_pylist()]
+    lines = pa.concat_tables([rows, pa.Table.from_pylist(again, schema=rows.schema)])
+    assert judge_streams(rebuild_streams({**streams_bronze, STREAMS_LINES.name: lines})) == verdicts

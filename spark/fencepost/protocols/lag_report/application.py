@@ -15,6 +15,7 @@ import pyarrow as pa
 from fencepost.protocols.lag_report import rows
 from fencepost.protocols.lag_report.assigned_tasks import Reports, assigned_tasks
 from fencepost.protocols.lag_report.changelog_ends import ChangelogEnds
+from fencepost.protocols.lag_report.directories import with_lost_releases
 from fencepost.protocols.lag_report.instance_logs import InstanceLog, instance_logs
 from fencepost.protocols.lag_report.lag_reports import lag_reports
 from fencepost.protocols.lag_report.leaders import Decisions
@@ -87,6 +88,7 @@ def replay_application(
     reports_by_application = _by_application(report_rows, "application_id")
     logs = _logs(lines, holes)
     stores = _stores(logs, reports_by_application)
+    logs = {key: [with_lost_releases(log, stores[key]) for log in own] for key, own in logs.items()}
     messages_by_application, ends_by_application = (
         _by_application(messages.to_pylist()),
         _by_application(ends.to_pylist()),

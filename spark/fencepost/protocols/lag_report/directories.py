@@ -8,7 +8,7 @@ of a task at INFO.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from fencepost.protocols.lag_report.instance_logs import InstanceLog
@@ -27,6 +27,7 @@ DELETED_BY = {
 }
 SHOW_DIRECTORIES = {"process_id", FRESH, *(set(DELETED_BY) - {"wiped"})}
 _CLEANER = "-CleanupThread"
+_CLEANED = "deleted_by_cleaner"
 
 
 @dataclass(slots=True)
@@ -96,6 +97,35 @@ def changes(log: InstanceLog, stores: Stores) -> Iterator[Change]:
                 yield Change(task, position, line, before, replace(after))
 
 
+def with_lost_releases(log: InstanceLog, stores: Stores) -> InstanceLog:
+    """The log with a hole before each deletion by the cleaner of a directory that seems locked, unless its
+    holder gives it up afterwards: as the cleaner passes over locked directories, the line about its release
+    is likelier missing.
+    """
+    if not any(line is not None and line["event"] == _CLEANED for line in log.lines):
+        return log
+    lost = {
+        each.position
+        for each in changes(log, stores)
+        if each.line is not None and each.line["event"] == _CLEANED
+        if each.before.locked and not _is_given_up(log.lines[each.position + 1 :], each)
+    }
+    lines = [each for at, line in enumerate(log.lines) for each in ([None, line] if at in lost else [line])]
+    return replace(log, lines=lines)
+
+
+def _is_given_up(lines: Sequence[Line | None], deletion: Change) -> bool:
+    """Whether the first of these lines that tells who has the directory is its holder's, who gives it up."""
+    for line in lines:
+        if line is None or line["event"] == "version":
+            return False
+        if line["task_id"] == deletion.task_id and line["event"] in _TAKES | _GIVES:
+            return line["event"] in _GIVES and line["thread"] == deletion.before.holder
+    return False
+
+
+_TAKES = {"initialized", "lock", "report_lock"}
+_GIVES = {"suspended", "released", "closed"}
 _OF_ALL_TASKS = {"version", "joining", "thread_state", "assignment"}
 _ALWAYS_CHANGES = {"initialized", *DELETED_BY}
 
@@ -219,9 +249,9 @@ _CLOCK_OF_FILES_MS = 20
 """How much earlier a file's modification time may be: the clock of a file system ticks every few ms."""
 
 
-def since_release(before: Directory, deletion: Mapping[str, int | None]) -> int | None:
+def since_release(before: Directory, deletion: Mapping[str, int | None], inexact_ms: int = 0) -> int | None:
     """How long before its deletion a directory was released by the thread that had the task (ms); None if not
-    known.
+    known. ``inexact_ms``: by how much times may be later than the log has them.
 
     A release takes time, and sets the modification time of the directory. If the cleaner logs that the
     directory was modified during the release, the time since that modification counts.
@@ -230,9 +260,11 @@ def since_release(before: Directory, deletion: Mapping[str, int | None]) -> int 
     if before.released_ms is None or ms is None or ms < before.released_ms:
         return None
     since = ms - before.released_ms
-    if delay is None or since >= delay:
+    if delay is None or since - inexact_ms >= delay:
         return since
-    if elapsed is None or before.release_began_ms is None:
+    if elapsed is None or before.release_began_ms is None or since + inexact_ms >= delay:
         return None
-    modified = ms - elapsed
-    return elapsed if modified >= before.release_began_ms - _CLOCK_OF_FILES_MS else since
+    late_ms = ms - elapsed - (before.release_began_ms - _CLOCK_OF_FILES_MS)
+    if -inexact_ms <= late_ms < inexact_ms:
+        return None
+    return elapsed if late_ms >= 0 else since

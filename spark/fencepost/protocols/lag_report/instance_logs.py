@@ -30,6 +30,12 @@ class InstanceLog:
     is_ordered: bool = True
 
     @property
+    def inexact_ms(self) -> int:
+        """By how much times may be later than the lines have them: they may have no fractions of a second."""
+        times = [line["logged_at_ms"] for line in self.lines if line and line["logged_at_ms"] is not None]
+        return 0 if any(ms % 1000 for ms in times) else 999
+
+    @property
     def name(self) -> str:
         """The log's name, as in the column ``log``."""
         return f"instance:{self.client.replace('/', '%2F')}/{self.instance}"

@@ -19,6 +19,8 @@ Line = dict[str, Any]
 
 _OUT_OF_ORDER_MS = 1_000
 """How far lines may be out of order if threads log through a queue."""
+_LEAKY = 3
+"""A log that lacks the lines of so many transitions has lost lines one by one, as a collector loses them."""
 
 _PACKED = re.compile(r"(?:\.(?:gz|zip|bz2|xz|zst))+$")
 _NUMBERED = re.compile(r"(?P<stem>.+)[._-](?P<number>0|[1-9]\d{0,2})(?P<end>\.(?:log|txt|out))?")
@@ -57,7 +59,8 @@ def in_order(lines: Sequence[Line], holes: Mapping[str, Sequence[int]]) -> tuple
     """
     files = _files(lines)
     ordered: list[Line | None] = []
-    digests: set[tuple[str, int]] = set()
+    seen: set[tuple[str, int]] = set()
+    has_fractions = any((line["logged_at_ms"] or 0) % 1000 for line in lines)
     ascends = _ascends(files)
     for number, file in enumerate(files):
         if number and _is_one_missing(files[number - 1], file, ascends=ascends):
@@ -66,18 +69,19 @@ def in_order(lines: Sequence[Line], holes: Mapping[str, Sequence[int]]) -> tuple
         placed: list[tuple[int, Line | None]] = [(at, None) for at in unread]
         placed += [(line["position"], line) for line in file.lines]
         for _, each in sorted(placed, key=lambda at: at[0]):
-            # a file that was rolled was read again under another name
-            if each is not None and (digest := (each["line_digest"], each["position"])) in digests:
-                continue
             if each is not None:
-                digests.add(digest)
+                # a collector sent a line twice, or a file that was rolled was read again under another name
+                ms = each["logged_at_ms"] if has_fractions else None
+                if (key := (each["line_digest"], each["position"] if ms is None else ms)) in seen:
+                    continue
+                seen.add(key)
             ordered.append(each)
     is_ordered = all(
         before.end_ms <= after.begin_ms + _OUT_OF_ORDER_MS
         for before, after in pairwise(files)
         if {line["line_digest"] for line in before.lines} != {line["line_digest"] for line in after.lines}
     )
-    return list(_with_gaps(ordered)), is_ordered
+    return _with_gaps(ordered), is_ordered
 
 
 def _files(lines: Sequence[Line]) -> list[_File]:
@@ -114,10 +118,17 @@ def _is_one_missing(before: _File, after: _File, *, ascends: bool) -> bool:
     return abs(number - last) > 1
 
 
-def _with_gaps(lines: Sequence[Line | None]) -> Iterator[Line | None]:
+def _with_gaps(lines: Sequence[Line | None]) -> list[Line | None]:
     """The lines, with a hole before each state transition that does not begin in the state in which the one
-    before it ended.
+    before it ended. Where lines are missing again and again, a hole may be before any line.
     """
+    found = list(_with_holes(lines))
+    if len(found) - len(lines) < _LEAKY:
+        return found
+    return [each for line in lines if line is not None for each in (None, line)]
+
+
+def _with_holes(lines: Sequence[Line | None]) -> Iterator[Line | None]:
     states: dict[str, str | None] = {}
     for line in lines:
         if line is None or line["event"] == "version":

@@ -195,6 +195,7 @@ def directories(facts: InstanceFacts) -> Iterator[tuple[Table, Row]]:
 
 def deletions(facts: InstanceFacts) -> Iterator[tuple[Table, Row]]:
     """Each deletion of a directory, with the report that was waiting then, and the release before it."""
+    inexact_ms = facts.log.inexact_ms
     for each in facts.changes:
         line, before = each.line, each.before
         if line is None or line["event"] not in DELETED_BY or line["task_id"] != each.task_id:
@@ -212,7 +213,7 @@ def deletions(facts: InstanceFacts) -> Iterator[tuple[Table, Row]]:
             "lag_reported": lag_reported,
             "reported_by": None if report is None else report.thread,
             "reported_at": None if report is None else report.reported_ms,
-            "since_release_ms": since_release(before, line),
+            "since_release_ms": since_release(before, line, inexact_ms),
             "released_by": before.released_by,
             "released_at": before.released_ms,
             **place(line),
