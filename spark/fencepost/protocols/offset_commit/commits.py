@@ -110,12 +110,13 @@ class Commits:
         if request.client_epoch >= 0 or (state.alive and state.group_type == SHARE):
             return False
         if request.is_transactional and request.member_id == "" and request.instance_id is None:
-            looks_at_group = state.alive and state.group_type == "consumer"
             # any other group takes it in whatever state it is
-            if not looks_at_group or is_since(
-                self._metadata, request.broker_id, request.responded_ms, PRODUCERS_NEED_NO_MEMBER
-            ):
+            if not state.alive or state.group_type != "consumer":
                 return True
+            place = request.broker_id, request.responded_ms
+            is_taken = is_since(self._metadata, *place, PRODUCERS_NEED_NO_MEMBER)
+            if is_taken is not False:
+                return is_taken or state.empty or None
         return state.empty
 
     def _group_missing(self, request: CommitRequest, state: State) -> bool | None:
