@@ -124,7 +124,7 @@ def test_what_members_were_told_is_what_records_say(
                 lateness=lateness,
                 topics=metadata.topics,
                 unread_lines={},
-                steps=evidence.line_times,
+                line_times=evidence.line_times,
             )
             kinds = {record.type for record in evidence.group_records if record.group_id == group_id}
             for request in evidence.requests.each(requests[group_id]):

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from fencepost.protocols.ownership_claim.generations import Generation
 from fencepost.protocols.ownership_claim.joins import Join
+from fencepost.replay.line_times import LineTimesOfCluster
 from fencepost.replay.request_clocks import NOBODY
 from fencepost.replay.requests import NONE
 
@@ -45,7 +46,7 @@ class Rebalances:
     """The rebalances of one group, from the answers to its members and from its coordinators' logs.
 
     ``leaders``: broker ids by leader epoch. The time of a generation's record is compared only with times of
-    the broker that wrote the record.
+    the broker that wrote the record. ``line_times``: where they tell no moment, nobody knows who joined last.
     """
 
     def __init__(
@@ -54,8 +55,9 @@ class Rebalances:
         lines: Iterable[CoordinatorLine],
         leaders: Mapping[int, int | None],
         tolerance_ms: int,
+        line_times: LineTimesOfCluster,
     ) -> None:
-        self._leaders = leaders
+        self._leaders, self._line_times = leaders, line_times
         self._tolerance_ms = tolerance_ms
         self._of_member: dict[tuple[int, str, int], Join] = {}
         self._joined_ids: dict[int, set[str]] = defaultdict(set)
@@ -90,14 +92,15 @@ class Rebalances:
         since, until = self._time_range(generation)
         lines = [] if broker_id is None else _lines_between(self._lines.get(broker_id, ()), since, until)
         preparing = _preparing(generation, lines, since)
-        arrivals = sorted((join.line.requested_ms, join.answered_id or "") for join in joins)
+        timed = joins if self._tell_moments(broker_id, joins) else []
+        arrivals = sorted((join.line.requested_ms, join.answered_id or "") for join in timed)
         prepared = [line.ms for line in preparing[:1]] + [ms for ms, _ in arrivals[:1]]
         all_known = len(joins) == len(generation.record.members)
         has_waited = all_known and len(arrivals) > 1
-        reason, source = _reason(preparing, joins)
+        reason, source = _reason(preparing, joins, in_order=bool(timed))
         return Rebalance(
             min(prepared, default=None),
-            min((join.line.responded_ms for join in joins), default=None),
+            min((join.line.responded_ms for join in timed), default=None),
             arrivals[-1][1] if has_waited else None,
             arrivals[-1][0] - arrivals[-2][0] if has_waited else None,
             reason,
@@ -120,6 +123,12 @@ class Rebalances:
             return []
         keys = ((broker_id, each.member_id, generation.generation) for each in generation.record.members)
         return sorted((self._of_member[key] for key in keys if key in self._of_member), key=_arrival)
+
+    def _tell_moments(self, broker_id: int | None, joins: Sequence[Join]) -> bool:
+        if broker_id is None or not joins:
+            return False
+        times = [(join.line.requested_ms, join.line.responded_ms) for join in joins]
+        return self._line_times.is_steady(broker_id, min(ms for ms, _ in times), max(ms for _, ms in times))
 
     def _time_range(self, generation: Generation) -> tuple[int | None, int]:
         """The time from the record before (None if another broker wrote it) to this one."""
@@ -174,13 +183,16 @@ def _preparing(
     return preparing[max(begins, default=-1) :]
 
 
-def _reason(preparing: Sequence[CoordinatorLine], joins: Sequence[Join]) -> tuple[str | None, str | None]:
+def _reason(
+    preparing: Sequence[CoordinatorLine], joins: Sequence[Join], *, in_order: bool
+) -> tuple[str | None, str | None]:
     logged = [line.reason for line in preparing if line.reason is not None]
     if logged:
         # earlier lines are of generations that were abandoned
         return logged[-1], SERVER_LOG
     sent = [join.reason for join in joins if join.reason is not None]
-    return (sent[0], JOIN_GROUP) if sent else (None, None)
+    is_known = sent and (in_order or len({*sent}) == 1)
+    return (sent[0], JOIN_GROUP) if is_known else (None, None)
 
 
 def _arrival(join: Join) -> int:

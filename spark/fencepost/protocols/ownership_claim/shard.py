@@ -167,9 +167,10 @@ class _Shard:
                 self._rows.add_coverage(group_id, life, covered, during)
         joins = evidence.lines.joins
         are_of_generations = [isinstance(record, GenerationRecord) for record in evidence.records]
-        self._rows.add_generations(
-            generations, Rebalances(joins, evidence.coordinator_lines, self._leaders, self._tolerance_ms)
+        rebalances = Rebalances(
+            joins, evidence.coordinator_lines, self._leaders, self._tolerance_ms, self._evidence.line_times
         )
+        self._rows.add_generations(generations, rebalances)
         states_met = StatesMet(
             generations,
             evidence.lines,
