@@ -129,10 +129,10 @@ class LineTimesOfCluster(dict[int, Sequence[Range]]):
     """
 
     def __init__(
-        self, steps: Mapping[int, Sequence[Range]] | None = None, inexact: Iterable[int] = ()
+        self, passed_twice: Mapping[int, Sequence[Range]] | None = None, inexact: Iterable[int] = ()
     ) -> None:
         """Without arguments, clocks that are known to be right."""
-        super().__init__(steps or {})
+        super().__init__(passed_twice or {})
         self._inexact = frozenset(inexact)
 
     def is_steady(self, broker_id: int, from_ms: int, to_ms: int) -> bool:
