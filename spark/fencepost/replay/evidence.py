@@ -49,8 +49,8 @@ T = TypeVar("T")
 @dataclass(frozen=True)
 class Evidence:
     """``logs``: cluster -> its metadata log. ``releases``: cluster -> {broker id: (major, minor)} of the
-    configuration. ``tolerance_ms``: how late a line of a request log may be written. ``line_times``: the
-    times that passed twice by a broker's clock. ``before``: table's name -> the rows that the chapter before
+    configuration. ``tolerance_ms``: how late a line of a request log may be written. ``line_times``: what
+    times of lines are worth. ``before``: table's name -> the rows that the chapter before
     handed down. ``next_ms``: cluster -> the time from which on its next chapter reads logs, for clusters that
     have one. ``cuts``: (cluster, topic, topic id, partition) -> the offset below which the log is compacted.
     ``group_replays``: the replays of all protocols over group coordinators' logs.

@@ -43,7 +43,7 @@ _Cache = dict[tuple[str, bool], pa.Table]
 class EvidenceView(DelegatingEngine):
     """``below``: the engine that does the work. ``held``: bronze in memory. ``bounds``: up to when evidence
     is read, None: all of it. ``begins``: where it begins, None: at the beginning. ``names``: the names of
-    logs. ``line_times``: the times that passed twice. ``cache``: what was read, None: nothing is kept.
+    logs. ``line_times``: what times of lines are worth. ``cache``: what was read, None: nothing is kept.
     ``borders``: from where on evidence is kept, None: nothing before that is read anyway.
     """
 

@@ -19,15 +19,15 @@ from fencepost.protocols.lag_report.tasks import listed, subtopology_of
 TASK, REPORT, NONE = "task", "report", ""
 FRESH = "fresh_process_id"
 """The event of a process that found no process id on its disk: its state directory is new."""
+_CLEANED = "deleted_by_cleaner"
 DELETED_BY = {
-    "deleted_by_cleaner": "cleaner",
+    _CLEANED: "cleaner",
     "deleted_by_user": "user",
     "deleted_at_startup": "startup",
     "wiped": "wipe",
 }
 SHOW_DIRECTORIES = {"process_id", FRESH, *(set(DELETED_BY) - {"wiped"})}
 _CLEANER = "-CleanupThread"
-_CLEANED = "deleted_by_cleaner"
 
 
 @dataclass(slots=True)

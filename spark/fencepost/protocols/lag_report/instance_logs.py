@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fencepost.protocols.lag_report.log_files import Line, in_order
+from fencepost.protocols.lag_report.log_files import Line, has_fractions, in_order
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,7 @@ class InstanceLog:
     @property
     def inexact_ms(self) -> int:
         """By how much times may be later than the lines have them: they may have no fractions of a second."""
-        times = [line["logged_at_ms"] for line in self.lines if line and line["logged_at_ms"] is not None]
-        return 0 if any(ms % 1000 for ms in times) else 999
+        return 0 if has_fractions(self.lines) else 999
 
     @property
     def name(self) -> str:

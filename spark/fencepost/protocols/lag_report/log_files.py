@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -60,7 +60,7 @@ def in_order(lines: Sequence[Line], holes: Mapping[str, Sequence[int]]) -> tuple
     files = _files(lines)
     ordered: list[Line | None] = []
     seen: set[tuple[str, int]] = set()
-    has_fractions = any((line["logged_at_ms"] or 0) % 1000 for line in lines)
+    exact = has_fractions(lines)
     ascends = _ascends(files)
     for number, file in enumerate(files):
         if number and _is_one_missing(files[number - 1], file, ascends=ascends):
@@ -71,7 +71,7 @@ def in_order(lines: Sequence[Line], holes: Mapping[str, Sequence[int]]) -> tuple
         for _, each in sorted(placed, key=lambda at: at[0]):
             if each is not None:
                 # a collector sent a line twice, or a file that was rolled was read again under another name
-                ms = each["logged_at_ms"] if has_fractions else None
+                ms = each["logged_at_ms"] if exact else None
                 if (key := (each["line_digest"], each["position"] if ms is None else ms)) in seen:
                     continue
                 seen.add(key)
@@ -82,6 +82,11 @@ def in_order(lines: Sequence[Line], holes: Mapping[str, Sequence[int]]) -> tuple
         if {line["line_digest"] for line in before.lines} != {line["line_digest"] for line in after.lines}
     )
     return _with_gaps(ordered), is_ordered
+
+
+def has_fractions(lines: Iterable[Line | None]) -> bool:
+    """Whether any line has a time with fractions of a second."""
+    return any((line["logged_at_ms"] or 0) % 1000 for line in lines if line is not None)
 
 
 def _files(lines: Sequence[Line]) -> list[_File]:

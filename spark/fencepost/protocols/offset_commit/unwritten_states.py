@@ -43,7 +43,7 @@ class UnwrittenStates:
     """The states that the coordinator of one classic group had in memory, beyond its log.
 
     ``leaders``: leader epoch -> broker id. ``state_before``: the state of a request's member by the answers
-    to it (Witnesses.state_before). ``line_times``: the times that passed twice. ``unread_lines``:
+    to it (Witnesses.state_before). ``line_times``: what times of lines are worth. ``unread_lines``:
     positions of lines that could not be read, by file.
     """
 

@@ -51,8 +51,8 @@ class Places:
 
     ``whole``: whether no part of the group's log is missing, except what compaction removed up to ``base``
     (None: nothing). ``other_kinds``: whether the group is, or was, of another kind as well;
-    ``begins_otherwise``: whether its first record is of another kind. ``line_times``: the times that passed
-    twice.
+    ``begins_otherwise``: whether its first record is of another kind. ``line_times``: what times of
+    lines are worth.
     """
 
     def __init__(

@@ -59,7 +59,7 @@ class Coordinators:
     where logs end that will never be written again (log_ends.final_ends). ``states``: rows of ID_STATES;
     ``began``: by cluster and partition_key, the offsets from and to which a log was known where these states
     were dumped. ``dump_ms``: by cluster whose states are dumped, the time (state.dump_offset).
-    ``line_times``: the times that passed twice by a broker's clock. ``logs``: by cluster, the incarnations
+    ``line_times``: what times of lines are worth. ``logs``: by cluster, the incarnations
     of ``__transaction_state``. ``request_ids``: rows of bronze of the ids' clients. ``operated``: cluster and
     producer id of those of which an operator ended a transaction in some partition: nothing asks for
     verifications of others.

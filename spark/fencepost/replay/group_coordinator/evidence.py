@@ -27,7 +27,7 @@ class ShardRows:
     of its segments (other rows are ignored), ``requests`` of the groups that it has. ``partition`` is None
     for groups whose partition is not known: then only ``requests`` has rows. ``unread_lines``: lines of the
     cluster's request logs that could not be read. ``cut``: the offset below which the log is compacted.
-    ``line_times``: the times that passed twice by a broker's clock. ``incarnation``: the one of
+    ``line_times``: what times of lines are worth. ``incarnation``: the one of
     ``__consumer_offsets`` whose log it is. ``moved``: the cluster's groups of which several partitions have
     records or may.
     """
