@@ -27,7 +27,9 @@ from fencepost.protocols import protocols
 from fencepost.protocols.leader_epoch.bronze import PARTITION_FOLDERS
 from fencepost.replay.run import rebuild
 from fencepost.settings import Lake, Settings, load
-from fencepost.tables import BRONZE, FILES, REQUEST_IDS, VERDICTS, Table
+from fencepost.tables import BRONZE, FILES, REQUEST_IDS, VERDICT_COVERAGE, VERDICTS, Table
+
+_CONFIG = "fencepost.toml"
 
 OF_RUN = frozenset({"run_id", "captured_at"})
 """Columns that say which run took a row."""
@@ -128,6 +130,12 @@ class Site:
         before = CUTS[way](self.whole, chance)
         killed = chance if chance.random() < _KILLED else None
         return self.audited(before, killed=killed, judges=chance.random() < _JUDGED)
+
+    def found_before(self, way: str, seed: int) -> Found:
+        """What one audit finds of the files that there were at some moment before all had arrived."""
+        chance = random.Random(f"{self.folder.name}{way}{seed}")
+        tree = chance.choice(CUTS[way](self.whole, chance))
+        return self.after([Audit({_CONFIG: self.whole[_CONFIG], **tree}, judges=True)])
 
     def after(self, audits: Sequence[Audit], *, killed: random.Random | None = None) -> Found:
         """What a lake holds after these audits; ``killed`` as for ``audited``."""
@@ -256,6 +264,13 @@ def _ids(catalog: Catalog) -> Counter[tuple[Any, ...]]:
             first, _, last = each.partition("..")
             found |= {(*connection, number) for number in range(int(first), int(last or first) + 1)}
     return Counter(found)
+
+
+def violations(found: Found) -> dict[str, int]:
+    """How often each definition is violated, by its name."""
+    columns = [name for name in VERDICT_COVERAGE.columns if name not in OF_RUN]
+    name, count = columns.index("invariant"), columns.index("violated")
+    return {row[name]: int(row[count]) for row in found[VERDICT_COVERAGE.name]}
 
 
 def differences(found: Found, expected: Found) -> dict[str, tuple[list[Any], list[Any]]]:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from fencepost.replay.logs import Batches, Log
+from fencepost.replay.requests import LATEST_MS
 from fencepost.replay.terms import Terms, answered_leaders
 
 # base offset, leader epoch, time
@@ -13,11 +14,11 @@ WHOLE = [(0, 0, 100), (1, 0, 200), (2, 1, 300), (3, 1, 400), (4, 2, 500), (5, 2,
 LEADERS = {0: 1, 1: 2, 2: 1}
 
 
-def terms_of(batches: list[tuple[int, int, int]]) -> Terms:
+def terms_of(batches: list[tuple[int, int, int]], *, ended: bool = True) -> Terms:
     offset, epoch, ms = (np.array(column, dtype=np.int64) for column in zip(*batches, strict=True))
     nothing = np.zeros(len(batches), dtype=np.int64)
     log = Log(Batches(offset, offset, epoch, nothing + 1, ms, nothing, nothing, files=("log",)))
-    return Terms(log.terms(LEADERS), log.stretches)
+    return Terms(log.terms(LEADERS), log.stretches, ended=ended)
 
 
 @pytest.mark.parametrize(
@@ -42,6 +43,19 @@ def test_beside_a_hole_nothing_is_concluded() -> None:
     terms = terms_of([each for each in WHOLE if each[0] != 1])
     assert [each.leader_epoch for each in terms.of(1, 550, 560)] == [2]
     assert terms.of(1, 150, 160) == []
+
+
+def test_behind_the_newest_record_nothing_is_concluded_unless_the_log_had_ended() -> None:
+    terms = terms_of(WHOLE, ended=False)
+    assert [each.leader_epoch for each in terms.of(1, 550, 590)] == [2]
+    assert terms.of(1, 550, 610) == []
+    # another broker may lead again behind the newest record, unless that is of much later
+    assert terms.of(2, 450, 460) == []
+    assert [each.leader_epoch for each in terms.around(2, 450, 460)] == [1]
+    later = terms_of([*WHOLE, (6, 2, 461 + LATEST_MS)], ended=False)
+    assert [each.leader_epoch for each in later.of(2, 450, 460)] == [1]
+    assert later.of(2, 450, 461) == []
+    assert terms.only(1, np.array([550, 550]), np.array([590, 610])).tolist() == [2, -1]
 
 
 def test_who_answered_led_unless_two_did() -> None:

@@ -11,6 +11,9 @@ import numpy as np
 
 from fencepost.replay.entities import first_of_each, numbered_rows
 from fencepost.replay.logs import Longs, Stretch, Term
+from fencepost.replay.requests import LATEST_MS
+
+_ALWAYS = 2**63 - 1
 
 
 @dataclass(slots=True)
@@ -19,7 +22,7 @@ class _LedTerms:
 
     terms: list[Term] = field(default_factory=list)
     after_hole: list[bool] = field(default_factory=list)
-    before_hole: list[bool] = field(default_factory=list)
+    known_to: list[int] = field(default_factory=list)  # a later request may have met what a hole hides
     preceded: list[int] = field(default_factory=list)  # newest end of any term before
     followed: list[int] = field(default_factory=list)  # earliest begin of any term after
 
@@ -28,20 +31,28 @@ class Terms:
     """The terms of one coordinator's log, by the broker that led them.
 
     Times are compared only if both are by one broker's clock: those of a request are compared with the terms
-    of the broker that answered it.
+    of the broker that answered it (but see _known_to).
     """
 
     def __init__(
-        self, terms: Sequence[Term], stretches: Sequence[Stretch], *, replicated: bool = True
+        self,
+        terms: Sequence[Term],
+        stretches: Sequence[Stretch],
+        *,
+        ended: bool,
+        replicated: bool = True,
     ) -> None:
-        """``replicated``: the log has several replicas, so an election may remove the end of a term."""
+        """``ended``: coverage.has_end; else a hole follows the newest record: the log may have gone on after
+        it was copied. ``replicated``: the log has several replicas, so an election may remove the end of a
+        term.
+        """
         self._terms = terms
         self._replicated = replicated
         self.numbers = {(term.stretch, term.leader_epoch): number for number, term in enumerate(terms)}
         """(stretch, leader epoch) -> the number of the term, in offset order."""
         newest = max(stretches, key=lambda stretch: stretch.number, default=None)
-        torn = newest is not None and newest.to_offset is not None
-        self._last_stretch = (newest.number if newest is not None else 0) + int(torn)
+        self._newest = newest.number if newest is not None else 0
+        self._last_stretch = self._newest + int(not ended)
         self._of_broker: dict[int, _LedTerms] = {}
 
     def led_by(self, broker_id: int) -> list[Term]:
@@ -56,15 +67,18 @@ class Terms:
         another term or records that the request met.
         """
         led = self._led(broker_id)
-        first = bisect_left(led.followed, start_ms)
-        end = bisect_right(led.preceded, end_ms)
-        for at in range(first, end):
+        around = _around(led, start_ms, end_ms)
+        for at in around:
             term = led.terms[at]
-            if (led.after_hole[at] and term.first_ms >= start_ms) or (
-                led.before_hole[at] and term.last_ms <= end_ms
-            ):
+            if (led.after_hole[at] and term.first_ms >= start_ms) or led.known_to[at] <= end_ms:
                 return []
-        return led.terms[first:end]
+        return led.terms[around.start : around.stop]
+
+    def around(self, broker_id: int, start_ms: int, end_ms: int) -> list[Term]:
+        """The terms of ``of`` that are known, even if a hole may hide others."""
+        led = self._led(broker_id)
+        around = _around(led, start_ms, end_ms)
+        return led.terms[around.start : around.stop]
 
     def may_be_lost(self, broker_id: int, start_ms: int, end_ms: int) -> bool:
         """Whether a request of this time may have met records that no other replica got.
@@ -90,9 +104,8 @@ class Terms:
         at = np.minimum(first, len(led.terms) - 1)
         first_ms = np.array([term.first_ms for term in led.terms])[at]
         last_ms = np.array([term.last_ms for term in led.terms])[at]
-        torn = (np.array(led.after_hole)[at] & (first_ms >= start_ms)) | (
-            np.array(led.before_hole)[at] & (last_ms <= end_ms)
-        )
+        torn = np.array(led.after_hole)[at] & (first_ms >= start_ms)
+        torn |= np.array(led.known_to)[at] <= end_ms
         number = np.array([self.numbers[term.stretch, term.leader_epoch] for term in led.terms])[at]
         # records that an unclean election removed from the end of a term leave no hole
         lasts = (last_ms >= end_ms) | (number == len(self._terms) - 1)
@@ -119,14 +132,30 @@ class Terms:
         before, after = [0, *stretches[:-1]], [*stretches[1:], self._last_stretch]
         ends = accumulate((term.last_ms for term in terms), max)
         begins = list(accumulate((term.first_ms for term in reversed(terms)), min))[::-1]
-        always = 2**63 - 1
         return _LedTerms(
             terms,
             [stretch_before != term.stretch for stretch_before, term in zip(before, terms, strict=True)],
-            [stretch_after != term.stretch for stretch_after, term in zip(after, terms, strict=True)],
-            [-always, *list(ends)[:-1]],
-            [*begins[1:], always],
+            [self._known_to(*each) for each in zip(terms, after, strict=True)],
+            [-_ALWAYS, *list(ends)[:-1]],
+            [*begins[1:], _ALWAYS],
         )
+
+    def _known_to(self, term: Term, stretch_after: int) -> int:
+        """The time from which on a hole may hide records that the term's broker wrote after it.
+        ``stretch_after``: that of the broker's next term; for its last one, that of the newest record, or of
+        what may follow it.
+        """
+        if stretch_after == term.stretch:
+            return _ALWAYS
+        if term.stretch != self._newest:
+            return term.last_ms
+        # behind the newest record this broker may lead again; while another one led it did not, and no two
+        # brokers' clocks differ by as much as a line may be late
+        return max(term.last_ms, self._terms[-1].last_ms - LATEST_MS)
+
+
+def _around(led: _LedTerms, start_ms: int, end_ms: int) -> range:
+    return range(bisect_left(led.followed, start_ms), bisect_right(led.preceded, end_ms))
 
 
 def answered_leaders(answers: Iterable[tuple[int, int]]) -> dict[int, int]:

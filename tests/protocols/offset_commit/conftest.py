@@ -235,10 +235,11 @@ def _decoded(
     cleaned = "cleaned_to" in case
     members = [member_lines(line, with_assignments=cleaned) for line in lines if line.api_key in CLASSIC_APIS]
     heartbeats = [heartbeat_answer(line) for line in lines if line.api_key in HEARTBEAT_APIS]
+    log = _log(case, batches)
     evidence = ShardEvidence(
         cluster,
         0,
-        _log(case, batches),
+        log,
         [record for record in records if isinstance(record, GroupRecord)],
         pa.Table.from_pylist([each for each in records if isinstance(each, dict)], COMMIT_RECORDS),
         [record for record in records if isinstance(record, Marker)],
@@ -246,6 +247,7 @@ def _decoded(
         [line for each in members for line in each],
         [answer for answer in heartbeats if answer is not None],
         {"request.log": case.get("unread_lines", [])},
+        end=case.get("ended_at", int(log.last_offset.max()) + 1 if len(log) else 0),
     )
     return evidence, metadata
 

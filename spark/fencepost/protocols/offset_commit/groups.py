@@ -247,6 +247,7 @@ class Group(Lives[Histories]):
         ownership.is_renamed = ownership.is_renamed or changes.renamed
         for key in changes.got:
             ownership.begin(key, member_id, self.no)
+            ownership.has_unnamed |= self._topics.name_of(member.owned[key].topic_id) is None
         for key in changes.lost:
             ownership.end(key, member_id, self.no)
         if step.record_type != CLASSIC_METADATA:

@@ -28,6 +28,8 @@ class Ownership:
         self._named: dict[tuple[str, int], str] = {}
         self.is_renamed = False
         """Whether a partition may have been owned under another key before, by its topic's name or id."""
+        self.has_unnamed = False
+        """Whether a partition was owned of a topic id whose name no evidence has."""
 
     def note_name(self, topic: str, partition: int, key: str) -> None:
         """Note the key of a partition that a classic group assigns by its topic's name."""
@@ -48,6 +50,10 @@ class Ownership:
     def note_generation(self, generation: int, no: int) -> None:
         """Note that the group's record ``no`` gives each of its members this epoch."""
         self._generations.setdefault(generation, []).append(no)
+
+    def knows(self, key: str) -> bool:
+        """Whether a member ever owned the partition."""
+        return key in self._owners
 
     def begin(self, key: str, member_id: str, no: int) -> None:
         """Note that the member owns the partition from its record ``no`` on."""

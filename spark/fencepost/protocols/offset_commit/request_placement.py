@@ -23,6 +23,7 @@ from fencepost.protocols.offset_commit.order import Between, Order, epochs_of
 from fencepost.protocols.offset_commit.requests import CommitRequest
 from fencepost.protocols.offset_commit.shard import GroupEvidence, ShardEvidence
 from fencepost.protocols.offset_commit.unlogged_commits import unlogged_commits
+from fencepost.replay.coverage import has_end
 from fencepost.replay.logs import Longs
 from fencepost.replay.request_clocks import leaders_by_clock
 from fencepost.replay.terms import Terms
@@ -70,14 +71,21 @@ class RequestPlacement:
             elected, log.leader_epoch.tolist(), matching.other_clocks | matching.unlike
         )
         # this step finds out how late lines were, which the next one needs
-        matching.place_without_clock(Terms(log.terms(elected), log.stretches), self.lateness)
+        ended = has_end(log, evidence.end)
+        terms = Terms(log.terms(elected), log.stretches, ended=ended)
+        matching.place_without_clock(terms, self.lateness)
         self.matches = matching.place_by_clock(self.lateness, state_at)
         self.undecided = NotCoordinatorCommits(requests, log, elected, self.lateness)
         self.undecided.settle(self.matches)
         self._places = matching.between(self.matches)
         self._recorded = RecordedRequests(requests, self.matches)
         self.leaders = {**elected, **leaders_who_answered(requests, self.matches)}
-        self._terms = Terms(log.terms(self.leaders), log.stretches, replicated=replicated)
+        self._terms = Terms(
+            log.terms(self.leaders),
+            log.stretches,
+            ended=ended,
+            replicated=replicated,
+        )
         self.unlogged = unlogged_commits(
             records, matching.without_accepted, evidence, self.leaders, tolerance_ms
         )

@@ -59,6 +59,7 @@ class ShardEvidence:
     line_times: LineTimesOfCluster = field(default_factory=LineTimesOfCluster)
     incarnation: Incarnation = ONLY
     moved: frozenset[str] = frozenset()
+    end: int | None = None
 
 
 @dataclass(slots=True)
@@ -98,6 +99,7 @@ def decode_shard(rows: ShardRows, topics: Topics) -> ShardEvidence:
         rows.line_times.of(rows.cluster),
         rows.incarnation,
         rows.moved,
+        rows.end,
     )
 
 

@@ -180,7 +180,11 @@ def _owned_key(group: Group, commit: Commit, stretch: int, *, known: bool) -> st
     if group.group_type == "classic":
         named = None if span is None else span.ownership.key_of(commit.topic, commit.partition)
         return key if named is None else named
-    return None if key is None or key.startswith(NAMED) else key
+    if key is None or key.startswith(NAMED):
+        return None
+    # without older records of the metadata log a name may have been that of such a topic
+    is_of_unnamed = span is not None and span.ownership.has_unnamed and not span.ownership.knows(key)
+    return None if is_of_unnamed and commit.topic is not None else key
 
 
 def _task(span: Span, commit: Commit) -> str | None:

@@ -23,7 +23,7 @@ class Coordinator:
         log: Log,
         leaders: Mapping[int, int | None],
         *,
-        complete: bool = False,
+        ended: bool = False,
         replicated: bool = False,
         clean: Set[int] = frozenset(),
         kraft_since: int | None = None,
@@ -31,8 +31,8 @@ class Coordinator:
         incarnation: Incarnation = ONLY,
         unlike: Set[int] = frozenset(),
     ) -> None:
-        """``leaders``: broker ids by leader epoch; ``complete``: coverage.is_complete; ``replicated``:
-        whether a record takes effect only after other brokers have it; ``clean``: the leader epochs that are
+        """``leaders``: broker ids by leader epoch; ``ended``: coverage.has_end; ``replicated``: whether
+        a record takes effect only after other brokers have it; ``clean``: the leader epochs that are
         known to have begun without an unclean election; ``kraft_since``: the first one that the metadata log
         has; ``began``: the offsets from and to which the log was known before it was compacted;
         ``incarnation``: the one of ``__transaction_state`` whose log it is; ``unlike``: the brokers whose
@@ -42,12 +42,11 @@ class Coordinator:
         self.replicated = replicated
         self.log = log
         self.leaders = leaders
-        self.complete = complete
+        self.complete = ended and is_whole(log)
         self.incarnation = incarnation
         self.unlike = unlike
         terms = log.terms(leaders)
-        self.terms = Terms(terms, log.stretches)
-        self._last = terms[-1] if terms else None
+        self.terms = Terms(terms, log.stretches, ended=ended)
         self._cut = _cut_terms(terms, clean) if replicated else set()
         self._kraft_since = kraft_since
         self.begins = {stretch.number: begins(log, stretch) for stretch in log.stretches}
@@ -72,18 +71,12 @@ class Coordinator:
 
     def has_lost(self, broker_id: int, from_ms: int, to_ms: int) -> bool:
         """Whether an unclean election may have taken what a broker wrote in a period."""
-        return any(self.may_have_lost(term, to_ms) for term in self.terms.of(broker_id, from_ms, to_ms))
+        return any(self.may_have_lost(term, to_ms) for term in self.terms.around(broker_id, from_ms, to_ms))
 
     def how_far(self, known_from: tuple[int | None, int | None]) -> tuple[object, ...]:
         """``whole`` to ``cut`` of a row of account.COORDINATOR. ``known_from``: as the method gives it."""
         is_cut = bool(self._cut)
         return (is_whole(self.log) and not is_cut, *known_from, *self.known_to(), is_cut)
-
-    def goes_on_past(self, term: Term, ms: int) -> bool:
-        """Whether all records of a term up to ``ms`` are known: behind its newest record the end of the log
-        may be missing.
-        """
-        return self.complete or term is not self._last or ms <= term.last_ms
 
     def known_to(self) -> tuple[int, int | None]:
         """The time at which the log ends: the newest of its last term, and the broker by whose clock that

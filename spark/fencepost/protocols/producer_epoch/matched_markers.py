@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +10,13 @@ import pyarrow.compute as pc
 
 from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Flags, Longs, longs, taken
 from fencepost.protocols.producer_epoch.counts import Counts, sums_at
-from fencepost.protocols.producer_epoch.facts import ANY_EPOCH, NO_COVERAGE, Facts
+from fencepost.protocols.producer_epoch.facts import (
+    ANY_EPOCH,
+    FOREVER,
+    NO_COVERAGE,
+    CoordinatorCoverage,
+    Facts,
+)
 from fencepost.protocols.producer_epoch.producer_state import NONE
 from fencepost.protocols.producer_epoch.repeated_markers import Marker, Prepared, repeats
 
@@ -27,7 +33,8 @@ class MatchedMarkers:
     are included.
 
     ``order``: the places of ``rows`` among those that were given. For each row of ``rows``: ``is_only``: its
-    epoch has no other transaction; ``matched``: its marker can be identified, or is known to be missing;
+    epoch certainly has no other transaction; ``matched``: its marker can be identified, or is known to be
+    missing;
     ``marker_count``: the number of markers of its epoch; ``due_count``: how many of its markers have the due
     type; ``due_marker``: the place in ``markers`` of the first of them that no operator sent, UNKNOWN without
     one; ``in_order``: the place of its marker in an epoch of several; ``batches_at``: the number of the key
@@ -67,7 +74,8 @@ class MatchedMarkers:
         prepared_before, marked_before = (
             sums_at(before.due_at, each, at) for each in (before.listed, before.markers)
         )
-        self.is_only = self.of_epoch + prepared_before == 1
+        coverages = [before.producers.get(key, NO_COVERAGE) for key in _producers(self.rows)]
+        self.is_only = (self.of_epoch + prepared_before == 1) & ~_may_go_on(self.rows, coverages)
         self.whole = partitions_whole(self.rows, facts)
         self.number += prepared_before - marked_before
         self.repeats, repeat_count = self._repeats(tolerance_ms)
@@ -90,7 +98,6 @@ class MatchedMarkers:
         self.due_marker = np.where(self.matched, due_marker, UNKNOWN)
         due_count = np.where(self.is_only, self._count(), np.where(is_due, 1 + repeat_count, 0))
         self.due_count = np.where(self.matched, due_count, 0)
-        coverages = (before.producers.get(key, NO_COVERAGE) for key in _producers(self.rows))
         complete_from = [each.compacted_epoch if each.whole else ANY_EPOCH for each in coverages]
         self.epoch_is_whole: Flags = longs(self.rows["producer_epoch"]) > np.array(complete_from, np.int64)
 
@@ -142,6 +149,20 @@ class MatchedMarkers:
             # it is the next of its type after all markers before the epoch's first
             first[with_marker] = places[before[self._first_marker[with_marker]]]
         return first
+
+
+def _may_go_on(rows: pa.Table, coverages: Sequence[CoordinatorCoverage]) -> Flags:
+    """Whether a later transaction may have the same epoch, which is not known: before transaction version 2,
+    in the newest epoch of a producer whose coordinator's log may go on.
+    """
+    producers, epochs = list(_producers(rows)), longs(rows["prepared_epoch"])
+    newest: dict[tuple[str, int], int] = {}
+    for producer, epoch in zip(producers, epochs.tolist(), strict=True):
+        newest[producer] = max(epoch, newest.get(producer, epoch))
+    is_newest = epochs == np.array([newest[each] for each in producers], dtype=np.int64)
+    known_ms = np.array([each.known_ms for each in coverages], dtype=np.int64)
+    may_go_on: Flags = is_newest & (epochs == longs(rows["producer_epoch"])) & (known_ms != FOREVER)
+    return may_go_on
 
 
 def _places(column: pa.ChunkedArray) -> Longs:

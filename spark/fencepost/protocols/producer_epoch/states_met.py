@@ -100,9 +100,6 @@ class States:
         for term in terms:
             if coordinator.may_have_lost(term, end_ms):
                 return []
-            # an accepted EndTxn may have written no record, or one that was not captured
-            if request.api_key != INIT and not coordinator.goes_on_past(term, end_ms):
-                return []
             candidates.update(self._in_term(term, start_ms, end_ms))
             if coordinator.replicated and request.verify_only:
                 candidates.update(self._not_in_effect(term, start_ms, granted=request.error == NONE))

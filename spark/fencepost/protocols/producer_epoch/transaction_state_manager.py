@@ -52,7 +52,7 @@ from fencepost.protocols.producer_epoch.verifications import verified_during
 from fencepost.protocols.producer_epoch.verified_transactions import Verified, verified_transactions
 from fencepost.protocols.producer_epoch.witnesses import Witnesses
 from fencepost.replay.coordinator_logs import UNKNOWN
-from fencepost.replay.coverage import LogKey, is_complete, log_coverage
+from fencepost.replay.coverage import LogKey, has_end, log_coverage
 from fencepost.replay.keys import TRANSACTIONS_TOPIC
 from fencepost.replay.late_lines import LateLines
 from fencepost.replay.line_times import LineTimesOfCluster
@@ -183,7 +183,7 @@ class TransactionStateManager:
             key,
             log,
             leaders_by_clock(leaders, log.leader_epoch.tolist(), others),
-            complete=is_complete(log, end),
+            ended=has_end(log, end),
             replicated=metadata.is_replicated(*of_log),
             clean=metadata.clean_epochs(*of_log),
             kraft_since=min(elected, default=None),

@@ -29,7 +29,7 @@ class ShardRows:
     cluster's request logs that could not be read. ``cut``: the offset below which the log is compacted.
     ``line_times``: what times of lines are worth. ``incarnation``: the one of
     ``__consumer_offsets`` whose log it is. ``moved``: the cluster's groups of which several partitions have
-    records or may.
+    records or may. ``end``: the first offset that was never written, None if it is not known.
     """
 
     cluster: str
@@ -44,6 +44,7 @@ class ShardRows:
     line_times: LineTimes = field(default_factory=LineTimes)
     incarnation: Incarnation = ONLY
     moved: frozenset[str] = frozenset()
+    end: int | None = None
 
 
 def placed(records: Iterable[_Record], log: Log) -> list[_Record]:

@@ -18,6 +18,7 @@ from fencepost.replay.group_coordinator.evidence import ShardRows
 from fencepost.replay.group_coordinator.shards import incarnation_of, shard_of_name
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.replay.line_times import LineTimes
+from fencepost.replay.log_ends import Ends
 from fencepost.replay.metadata import ClusterMetadata
 from fencepost.replay.unread_lines import UnreadLines
 from fencepost.tables import Table
@@ -30,7 +31,8 @@ class Facts(NamedTuple):
     """Facts that the replay of every coordinator's log gets. ``metadata``: cluster -> its metadata, with
     topic ids from stored commits; ``unread``: cluster -> lines of request logs that could not be read;
     ``cuts``, ``line_times``: as in Evidence; ``logs``: cluster -> the incarnations of
-    ``__consumer_offsets``; ``moved``: cluster -> the groups of which several partitions have records or may.
+    ``__consumer_offsets``; ``moved``: cluster -> the groups of which several partitions have records or may;
+    ``ends``: log_ends.final_ends of ``__consumer_offsets``.
     """
 
     metadata: Mapping[str, ClusterMetadata]
@@ -39,6 +41,7 @@ class Facts(NamedTuple):
     line_times: LineTimes
     logs: Mapping[str, CoordinatorLogs]
     moved: Mapping[str, frozenset[str]]
+    ends: Ends
 
     def metadata_of(self, cluster: str) -> ClusterMetadata:
         """The metadata of a cluster; empty if none is known."""
@@ -61,6 +64,7 @@ class Facts(NamedTuple):
             line_times=self.line_times,
             incarnation=incarnation,
             moved=self.moved.get(cluster, frozenset()),
+            end=None if partition is None or incarnation.is_gone else self.ends.get((cluster, partition)),
             **{name: evidence[name] for name in _TABLES},
         )
 

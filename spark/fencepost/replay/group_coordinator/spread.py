@@ -24,12 +24,13 @@ from fencepost.replay.group_coordinator.shards import (
 )
 from fencepost.replay.incarnations import coordinator_logs
 from fencepost.replay.keys import OFFSETS_TOPIC
+from fencepost.replay.log_ends import final_ends
 from fencepost.replay.logs import BATCH_COLUMNS
 from fencepost.replay.metadata import ClusterMetadata, Sighting
 from fencepost.replay.placement import Placement
 from fencepost.replay.requests import LINE_COLUMNS
 from fencepost.replay.unread_lines import UNREAD, of_request_logs, unread_lines
-from fencepost.tables import BATCHES, CLEANED, QUARANTINE, RECORDS, REQUESTS
+from fencepost.tables import BATCHES, CLEANED, LOG_ENDS, QUARANTINE, RECORDS, REQUESTS
 
 _COORDINATORS = ({"topic": OFFSETS_TOPIC},)
 _COMMITS = ({"topic": OFFSETS_TOPIC, "record_type": frozenset(COMMIT_TYPES)},)
@@ -121,7 +122,8 @@ def placement_and_facts(evidence: Evidence) -> tuple[Placement, Facts]:
     metadata = _with_sightings(evidence, engine.collect(engine.map(commits, sightings, SIGHTINGS)))
     unread = unread_lines(engine.collect(engine.map(quarantine, of_request_logs, UNREAD)))
     moved = {cluster: placement.moved(cluster) for cluster in placement.timed}
-    return placement, Facts(metadata, unread, evidence.cuts, evidence.line_times, logs, moved)
+    ends = final_ends(engine.collect(engine.scan(LOG_ENDS, where=_COORDINATORS)), metadata, OFFSETS_TOPIC)
+    return placement, Facts(metadata, unread, evidence.cuts, evidence.line_times, logs, moved, ends)
 
 
 def _with_sightings(evidence: Evidence, rows: pa.Table) -> dict[str, ClusterMetadata]:
