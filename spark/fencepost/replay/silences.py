@@ -6,6 +6,9 @@ SILENT_MS or longer, and a client all of whose requests were logged before and a
 uses in about so long a time, lines are missing. Where nobody spoke to the broker, no number is missing; where
 the log leaves out some APIs, numbers are missing before and after, too. A Java client has one counter for all
 its connections, so its numbers tell only if all brokers' logs are there.
+
+A chapter reads the lines of an hour before it and after it: a time without lines that reaches further across
+its border is not told.
 """
 
 from __future__ import annotations
