@@ -102,6 +102,10 @@ def test_a_log_that_does_not_belong_to_the_records_is_told_before_clocks() -> No
             ["2026-01-10 00:00:00.000 UTC to 2026-01-10 00:00:05.000 UTC passed twice, and 1 later time."],
         ),
         (
+            {"lines_missing": (WINTER, SUMMER)},
+            ["has no line from 2026-01-10 00:00:00.000 UTC to 2026-01-10 00:00:05.000 UTC, and 1 later time"],
+        ),
+        (
             {"went_back": (WINTER,), "whole_seconds": (WINTER,)},
             ["whole seconds", "to 2026-01-10 00:00:05.000 UTC passed twice. The order"],
         ),

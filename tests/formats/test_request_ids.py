@@ -92,6 +92,13 @@ def test_the_same_lines_are_the_same_row() -> None:
     assert noted(line(1))[0]["ids_digest"] != noted(line(2))[0]["ids_digest"]
 
 
+def test_lines_after_a_time_without_any_are_a_row_of_their_own() -> None:
+    late = line(9).replace(b"22:02:40", b"22:02:50")
+    assert [row["correlation_ids"] for row in noted(line(8), late)] == ["8", "9"]
+    between = line(7, "FETCH", request={"replicaState": {"replicaId": 2}}).replace(b"22:02:40", b"22:02:45")
+    assert [row["correlation_ids"] for row in noted(line(8), between, late)] == ["8..9"]
+
+
 @given(st.lists(st.integers(-(2**31), 2**31 - 1) | st.integers(-5, 40)))
 def test_what_is_stored_is_what_was_noted(ids: list[int]) -> None:
     ranges = read_ranges(text_of(ids))

@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 # Quotes inside a JSON string are escaped, so no client id, topic or principal can pass for these keys.
@@ -24,6 +24,9 @@ _OF_REPLICA = re.compile(_REPLICA + rb"\d")
 
 UNKNOWN_SOFTWARE = "unknown"
 """What brokers log of a client that does not name its software."""
+
+SILENT_MS = 10_000
+"""After so long without a line, ids are noted apart: what is missing in between was sent in that time."""
 
 Range = tuple[int, int]
 """The first and the last of a run of successive ids."""
@@ -44,6 +47,8 @@ class RequestIds:
     """Collects the ids of lines by client id and connection, until ``take`` is called."""
 
     _seen: dict[tuple[bytes, bytes], _Seen | None] = field(default_factory=dict)
+    _earlier: list[dict[tuple[bytes, bytes], _Seen | None]] = field(default_factory=list)
+    _last_ms: int = 0
 
     def note(self, line: bytes, start: int, ms: int) -> None:
         """Note a whole line, whose JSON begins at ``start`` and that was logged at ``ms``.
@@ -58,6 +63,10 @@ class RequestIds:
         """As ``note``, of a line that was not forwarded and whose header was read already, up to ``end``."""
         at = line.rfind(b',"connection":"')
         connection = _CONNECTION.match(line, at) if at >= 0 else None
+        if ms - self._last_ms >= SILENT_MS and self._seen:
+            self._earlier.append(self._seen)
+            self._seen = {}
+        self._last_ms = ms
         if connection is None or _is_of_replica(line, end, at):
             return
         name = (client_id, connection[1])
@@ -82,9 +91,11 @@ class RequestIds:
             seen.software = None if said in (UNKNOWN_SOFTWARE, "") else said
 
     def take(self) -> Iterator[dict[str, Any]]:
-        """A row for each connection, without the file and position; the ids are then forgotten."""
-        seen, self._seen = self._seen, {}
-        for (client_id, connection), of in sorted(seen.items()):
+        """A row for each connection, without the file and position; the ids are then forgotten. Lines before
+        and after a time without any (SILENT_MS) have rows of their own.
+        """
+        seen, self._seen, self._earlier = [*self._earlier, self._seen], {}, []
+        for (client_id, connection), of in chain.from_iterable(sorted(each.items()) for each in seen):
             if of is None:
                 continue
             ids, times = text_of(of.ids), (of.first_ms, of.last_ms)

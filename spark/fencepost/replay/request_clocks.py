@@ -19,7 +19,7 @@ from fencepost.replay.line_times import Finding
 from fencepost.replay.logs import Longs
 from fencepost.replay.requests import LATEST_MS
 from fencepost.tables import Table
-from fencepost.tables.clocks import OTHER_CLOCK, OTHER_LOG, WENT_BACK
+from fencepost.tables.clocks import LINES_MISSING, OTHER_CLOCK, OTHER_LOG, WENT_BACK
 
 NOBODY = -1
 """Stands for an unknown leader: no broker has this id."""
@@ -61,7 +61,7 @@ def line_time_rows(table: Table, findings: Iterable[Finding]) -> pa.Table:
     for (cluster, broker_id), finding, first_ms, last_ms in findings:
         begins_ms = range(first_ms // _HOUR_MS * _HOUR_MS, last_ms + 1, _HOUR_MS)
         of_hours = [(max(first_ms, ms), min(last_ms, ms + _HOUR_MS - 1)) for ms in begins_ms]
-        for times in [(first_ms, last_ms)] if finding == WENT_BACK else of_hours:
+        for times in [(first_ms, last_ms)] if finding in (WENT_BACK, LINES_MISSING) else of_hours:
             rows.add(cluster, broker_id, None, finding, None, None, *times)
     return rows.to_arrow()
 

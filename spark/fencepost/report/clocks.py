@@ -9,7 +9,14 @@ from zoneinfo import available_timezones
 
 from fencepost.formats.clock import zone_of
 from fencepost.report.episodes import Row
-from fencepost.tables.clocks import DATED_BY_OTHERS, OTHER_CLOCK, OTHER_LOG, WENT_BACK, WHOLE_SECONDS
+from fencepost.tables.clocks import (
+    DATED_BY_OTHERS,
+    LINES_MISSING,
+    OTHER_CLOCK,
+    OTHER_LOG,
+    WENT_BACK,
+    WHOLE_SECONDS,
+)
 from fencepost.words import as_utc, counted, listed, time_of
 
 CLOCKS = "marts.fct_request_clocks"
@@ -73,7 +80,7 @@ def clock_sentences(
         if row["finding"] != WENT_BACK or row["last_at"] - row["first_at"] >= _LONG:
             by_broker[row["finding"]][row["broker_id"]].append(row)
     told: dict[str, list[tuple[int, str]]] = defaultdict(list)
-    for finding in (OTHER_LOG, OTHER_CLOCK, *_INEXACT_TIMES, WENT_BACK):
+    for finding in (LINES_MISSING, OTHER_LOG, OTHER_CLOCK, *_INEXACT_TIMES, WENT_BACK):
         for broker, of in sorted(by_broker[finding].items()):
             zone = zones.get(broker, "UTC")
             sentence, alike = _fault(finding, broker, of, zone, (read or {}).get(broker))
@@ -95,6 +102,8 @@ def _fault(finding: str, broker: int, rows: Sequence[Row], zone: str, read: str 
         return _of_another_clock(broker, rows, zone, read)
     if finding == WENT_BACK:
         return _of_times_that_went_back(broker, rows)
+    if finding == LINES_MISSING:
+        return _of_times_without_lines(broker, rows)
     fault, remedy = _INEXACT_TIMES[finding]
     sentence = (
         f"The request log of broker {broker} has {fault}. Where it may have met either of two states, its "
@@ -104,13 +113,27 @@ def _fault(finding: str, broker: int, rows: Sequence[Row], zone: str, read: str 
 
 
 def _of_times_that_went_back(broker: int, rows: Sequence[Row]) -> tuple[str, str]:
+    times, more = _times(rows)
+    text = f"the time {times} passed twice{more}. The order of times there tells nothing."
+    return f"The clock of broker {broker} was set back while it ran: {text}", text
+
+
+def _of_times_without_lines(broker: int, rows: Sequence[Row]) -> tuple[str, str]:
+    times, more = _times(rows)
+    text = (
+        f"has no line {times}{more}, although clients sent requests then: their correlation ids go on after "
+        "it. Its logger was switched off, or a part of it is missing. What was asked then is in no mart, and "
+        "nothing that rests on request logs counts as holding. Give the missing files, or switch the logger "
+        "on for good (docs/request_log.md)."
+    )
+    return f"The request log of broker {broker} {text}", text
+
+
+def _times(rows: Sequence[Row]) -> tuple[str, str]:
+    """The first of the times that rows are about, and that there are more."""
     first = min(rows, key=lambda row: row["first_at"])
     more = f", and {counted(len(rows) - 1, 'later time')}" if len(rows) > 1 else ""
-    times = (
-        f"the time from {time_of(first['first_at'])} to {time_of(first['last_at'])} passed twice{more}. "
-        "The order of times there tells nothing."
-    )
-    return f"The clock of broker {broker} was set back while it ran: {times}", times
+    return f"from {time_of(first['first_at'])} to {time_of(first['last_at'])}", more
 
 
 def _of_another_log(broker: int, rows: Sequence[Row]) -> str:

@@ -1,4 +1,6 @@
-"""The tables of silver that say what is wrong with the times of brokers' request logs."""
+"""The tables of silver that say what is wrong with the times of brokers' request logs, and of which times
+they have no lines.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +18,10 @@ WENT_BACK = "went_back"
 """Finding: the times of lines went back, as of a clock that was set back: what is dated from ``first_at`` to
 ``last_at`` may be of any moment between them.
 """
+LINES_MISSING = "lines_missing"
+"""Finding: clients sent requests between ``first_at`` and ``last_at``, and the log has no line of that time,
+as when its logger was switched off.
+"""
 
 
 def clock_table(name: str, topic: str) -> Table:
@@ -24,7 +30,7 @@ def clock_table(name: str, topic: str) -> Table:
         name,
         f"One row per broker, partition of {topic}, hour, finding and difference: by how much the clock of "
         "the broker's request log is ahead of that of its records, where they differ, or what else is wrong "
-        "with the times of its lines.",
+        "with the times of its lines, or that it has none.",
         {
             "cluster": "string",
             "broker_id": "int",

@@ -205,8 +205,7 @@ def _endings(body: Expr, own: int) -> Iterator[tuple[Expr, Expr, Expr]]:
         test, base, step = parts
         if not tests:
             yield parts
-        several = test.arguments if isinstance(test, Op) and test.symbol == "\\/" else (test,)
-        tests += [(each, base) for each in several]
+        tests += [(each, base) for each in _any_of(test)]
     for place, (end, value) in enumerate(tests if len(tests) > 1 else ()):
         base, rest = value, step
         for test, other in reversed(tests[:place]):
@@ -214,6 +213,19 @@ def _endings(body: Expr, own: int) -> Iterator[tuple[Expr, Expr, Expr]]:
         for test, other in reversed(tests[:place] + tests[place + 1 :]):
             rest = Op(test.location, "IF", (test, other, rest))
         yield end, base, rest
+
+
+def _any_of(test: Expr) -> Iterator[Expr]:
+    """The tests of which one must be true, from the left."""
+    match test:
+        case Op(symbol="\\/", arguments=several):
+            for each in several:
+                yield from _any_of(each)
+        case Op(symbol="~", arguments=(Op(symbol="/\\", arguments=several),)):
+            for each in several:
+                yield from _any_of(positive(Op(each.location, "~", (each,))))
+        case _:
+            yield test
 
 
 def _by_choices(expr: Expr, own: int) -> Expr:
@@ -284,7 +296,7 @@ class _Fold:
             base = self._base if loop.last is None else put(self._base, loop.last, loop.element)
             if loop.end is not None:
                 base = substitute(base, over, loop.end)
-            if over.uid in free(base):
+            elif over.uid in free(base):
                 continue
             if loop.last is not None and loop.element.uid not in free(base):
                 loop = self._without_last(loop, over)
@@ -469,15 +481,15 @@ class _Fold:
             return None
         order, bound = end
         one, element = Literal(self._at, 1), Bound(self._at, "i", self._fresh())
-        if sign == "-":
-            low = bound if order == "<" else Op(self._at, "+", (bound, one))
-            domain, guard = Op(self._at, "..", (low, over)), Op(self._at, ">=", (over, bound))
-        else:
-            high = bound if order == ">" else Op(self._at, "-", (bound, one))
-            domain, guard = Op(self._at, "..", (over, high)), Op(self._at, "<=", (over, bound))
-        first = "greatest" if sign == "-" else "least"
-        ends, left = (guard, bound) if order == "=" else (None, None)
-        return _Loop(element, domain, element, lambda each: each == over, ends, first=first, end=left)
+        first, back = ("greatest", "+") if sign == "-" else ("least", "-")
+        near = bound if order in ("<", ">") else Op(self._at, back, (bound, one))
+        domain = Op(self._at, "..", (near, over) if sign == "-" else (over, near))
+        if order == "=":
+            guard = Op(self._at, ">=" if sign == "-" else "<=", (over, bound))
+            return _Loop(element, domain, element, lambda each: each == over, guard, first=first, end=bound)
+        past = bound if order in ("<=", ">=") else Op(self._at, sign, (bound, one))
+        left = _either(Op(self._at, order, (over, bound)), over, past)
+        return _Loop(element, domain, element, lambda each: each == over, first=first, end=left)
 
 
 def _placed(step: Expr, left: Bound, over: Bound, place: Bound) -> Expr:

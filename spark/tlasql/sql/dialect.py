@@ -17,6 +17,8 @@ from tlasql.mapping.model import spark_type
 from tlasql.sql import tree
 
 Body = Callable[[exp.Expr], exp.Expr]
+Step = Callable[[exp.Expr, exp.Expr], exp.Expr]
+Names = tuple[str, str]
 LARGEST_BASE = 10
 """Elements of a set whose subsets are listed."""
 _SHORT = 8
@@ -190,17 +192,13 @@ class Dialect(ABC):
         """``change`` of each element, in order."""
         return tree.call(self.TRANSFORM, array, self.lambda_([name], change(tree.col(name))))
 
-    def with_index(
-        self, array: exp.Expr, name: str, change: Callable[[exp.Expr, exp.Expr], exp.Expr]
-    ) -> exp.Expr:
+    def with_index(self, array: exp.Expr, name: str, change: Step) -> exp.Expr:
         """``change(element, index from 1)`` of each element."""
         index = f"{name}_at"
         body = change(tree.col(name), tree.grouped(self._from_one(tree.col(index))))
         return tree.call(self.TRANSFORM, array, self.lambda_([name, index], body))
 
-    def distinct(
-        self, array: exp.Expr, name: str, same: Callable[[exp.Expr, exp.Expr], exp.Expr]
-    ) -> exp.Expr:
+    def distinct(self, array: exp.Expr, name: str, same: Step) -> exp.Expr:
         """Each element once: the first of those that are surely the same."""
         here, index = tree.col(name), f"{name}_at"
 
@@ -258,14 +256,7 @@ class Dialect(ABC):
         return tree.call(self.REVERSE, array)
 
     @abstractmethod
-    def folded(
-        self,
-        array: exp.Expr,
-        start: exp.Expr,
-        names: tuple[str, str],
-        step: Callable[[exp.Expr, exp.Expr], exp.Expr],
-        kind: Type,
-    ) -> exp.Expr:
+    def folded(self, array: exp.Expr, start: exp.Expr, names: Names, step: Step, kind: Type) -> exp.Expr:
         """What ``step(value so far, number)`` makes of ``start``, a value of type ``kind``, for each number
         of an array, in order. ``names`` of both.
         """

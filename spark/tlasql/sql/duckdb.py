@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from sqlglot import exp
 
 from tlasql.lang.types import Type
 from tlasql.sql import tree
-from tlasql.sql.dialect import Body, Dialect
+from tlasql.sql.dialect import Body, Dialect, Names, Step
 from tlasql.sql.lifting import Before, Lifting
 
 
@@ -87,14 +87,7 @@ class DuckDb(Dialect):
         both = connective(this=tree.col("p_"), expression=tree.col("q_"))
         return tree.call("LIST_REDUCE", tested, self.lambda_(["p_", "q_"], both), start)
 
-    def folded(
-        self,
-        array: exp.Expr,
-        start: exp.Expr,
-        names: tuple[str, str],
-        step: Callable[[exp.Expr, exp.Expr], exp.Expr],
-        kind: Type,
-    ) -> exp.Expr:
+    def folded(self, array: exp.Expr, start: exp.Expr, names: Names, step: Step, kind: Type) -> exp.Expr:
         """LIST_REDUCE wants values of the type of the elements: both are pairs of a value and a number."""
         value, number = names
         so_far, here = self.field(tree.col(value), "value"), self.field(tree.col(number), "at")

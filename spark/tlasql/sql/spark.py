@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from sqlglot import exp
 
 from tlasql.lang.types import Type
 from tlasql.sql import tree
-from tlasql.sql.dialect import Body, Dialect
+from tlasql.sql.dialect import Body, Dialect, Names, Step
 
 _TRIED = {exp.Add: "TRY_ADD", exp.Sub: "TRY_SUBTRACT", exp.Mul: "TRY_MULTIPLY"}
 
@@ -71,14 +71,7 @@ class Spark(Dialect):
     def some(self, array: exp.Expr, name: str, test: Body) -> exp.Expr:
         return tree.call("EXISTS", array, self.lambda_([name], test(tree.col(name))))
 
-    def folded(
-        self,
-        array: exp.Expr,
-        start: exp.Expr,
-        names: tuple[str, str],
-        step: Callable[[exp.Expr, exp.Expr], exp.Expr],
-        kind: Type,
-    ) -> exp.Expr:
+    def folded(self, array: exp.Expr, start: exp.Expr, names: Names, step: Step, kind: Type) -> exp.Expr:
         def typed(value: exp.Expr) -> exp.Expr:
             return exp.Cast(this=value, to=self.data_type(kind))
 

@@ -79,7 +79,8 @@ def test_batches_that_came_too_early_are_no_fault_of_the_client() -> None:
     with duckdb.connect() as database:
         database.execute("""
             CREATE SCHEMA marts;
-            CREATE TABLE marts.fct_refused_produces AS SELECT 'c' AS cluster, * FROM (VALUES
+            CREATE TABLE marts.fct_refused_produces AS SELECT 'c' AS cluster, NULL AS fencing_cause, *
+            FROM (VALUES
                 ('CONCURRENT_TRANSACTIONS', 'not_in_transaction', 'NONE'),
                 ('OUT_OF_ORDER_SEQUENCE_NUMBER', 'out_of_sequence', 'CONCURRENT_TRANSACTIONS'),
                 ('OUT_OF_ORDER_SEQUENCE_NUMBER', 'out_of_sequence', 'NONE'),
@@ -97,3 +98,23 @@ def test_batches_that_came_too_early_are_no_fault_of_the_client() -> None:
         "nothing that is known, 1 behind one that had been refused, 1 while the coordinator was busy with a "
         "transaction of theirs."
     ) in " ".join(" ".join(lines).split())
+
+
+def test_nobody_is_said_to_have_fenced_a_producer_whose_id_had_expired() -> None:
+    marts = _Marts(1)
+    with duckdb.connect() as database:
+        database.execute("""
+            CREATE SCHEMA marts;
+            CREATE TABLE marts.fct_refused_produces AS
+            SELECT 'c' AS cluster, 'epoch_is_over' AS reason, 'NONE' AS error_before, * FROM (VALUES
+                ('INVALID_PRODUCER_ID_MAPPING', 'expired'),
+                ('INVALID_PRODUCER_ID_MAPPING', 'expired'),
+                ('INVALID_PRODUCER_ID_MAPPING', 'new_instance'),
+                ('INVALID_PRODUCER_EPOCH', NULL)
+            ) AS t (error, fencing_cause)
+        """)
+        (sql,) = sqlglot.transpile(report._PRODUCES, read="spark", write="duckdb")
+        marts._rows[report._PRODUCES] = database.sql(sql).to_arrow_table().to_pylist()
+    lines = Producers(cast(Reader, cast(Any, marts)))("c")
+    said = "4 batches were refused: 2 of a fenced producer, 2 of a producer whose id had expired."
+    assert said in " ".join(" ".join(lines).split())

@@ -631,6 +631,20 @@ FoldOrdered == Ordered(q) # q
 FoldWithout == \A x \in s : Without(q, x) = SelectSeq(q, LAMBDA y : y # x)
 \* @invariant("o_rising", "info", "state")
 FoldRising == Rising(q)
+\* What is left is given where an element says so, also by a test of several; a number is given where it ends.
+RECURSIVE From(_, _), Start(_), Steps(_, _), Risen(_)
+From(w, x) == IF w # <<>> /\ Head(w) # x /\ Head(w) \notin s THEN From(Tail(w), x) ELSE w
+Start(i) == IF i <= 1 THEN i ELSE IF q[i - 1] = q[i] THEN Start(i - 1) ELSE 10 * i
+Steps(i, sum) == IF i >= N THEN i + sum ELSE Steps(i + 1, sum + i)
+Risen(i) == IF i > n \/ i \in s THEN i ELSE Risen(i + 1)
+\* @invariant("o_from", "info", "state")
+FoldFrom == \A x \in cluster : Len(From(q, x)) > n
+\* @invariant("o_start", "info", "state")
+FoldStart == Start(IF Len(q) > 2 THEN n ELSE Len(q)) <= N
+\* @invariant("o_steps", "info", "state")
+FoldSteps == \A x \in s : Steps(x, n) >= verdict
+\* @invariant("o_risen", "info", "state")
+FoldRisen == \A x \in cluster : Risen(x) <= N
 \* A part of constants alone beside others: in every state it is what it is.
 \* @invariant("n_constants", "info", "state")
 OfConstants == /\ Nobody \in Keys

@@ -36,6 +36,7 @@ from fencepost.replay.garbage_collection import collection_paused, give_back
 from fencepost.replay.group_coordinator.group_replays import Facts, GroupReplay
 from fencepost.replay.group_coordinator.spread import placement_and_facts, replayed
 from fencepost.replay.request_clocks import line_time_rows
+from fencepost.replay.silences import silences
 from fencepost.tables import REQUESTS, Table
 
 TABLES = (
@@ -69,7 +70,8 @@ def rebuild(evidence: Evidence) -> Mapping[str, Rows]:
     refused = engine.map(requests, fencings_of, MEMBER_FENCINGS.arrow_schema)
     left = engine.map(requests, departures, MEMBER_DEPARTURES.arrow_schema)
     again = share_redeliveries(evidence)
-    of_lines = line_time_rows(COMMIT_CLOCKS, evidence.line_times.findings)
+    findings = [*evidence.line_times.findings, *silences(evidence)]
+    of_lines = line_time_rows(COMMIT_CLOCKS, findings)
     clocks = engine.union([rows[COMMIT_CLOCKS.name], on_engine(engine, COMMIT_CLOCKS, of_lines)])
     return {
         **rows,

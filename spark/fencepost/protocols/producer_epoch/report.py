@@ -22,6 +22,8 @@ REFUSED = "marts.fct_refused_produces"
 UNLOGGED = "marts.fct_unlogged_ends"
 REASONS = {
     "epoch_is_over": "of a fenced producer",
+    "expired": "of a producer whose id had expired",
+    "log_deleted": "of a producer whose coordinator's log had been deleted",
     "not_in_transaction": "outside a transaction",
     "busy": "while the coordinator was busy with a transaction of theirs",
     "sent_again": "that had been written before",
@@ -97,7 +99,9 @@ FROM (SELECT *, struct(waited_ms, -unix_millis(began_at)) AS longest FROM {UNSTA
 """
 _PRODUCES = f"""
 SELECT cluster, count(*) AS times, CASE WHEN error = 'CONCURRENT_TRANSACTIONS' THEN 'busy'
-  WHEN reason = 'out_of_sequence' AND error_before <> 'NONE' THEN 'behind_refused' ELSE reason END AS reason
+  WHEN reason = 'out_of_sequence' AND error_before <> 'NONE' THEN 'behind_refused'
+  WHEN reason = 'epoch_is_over' AND fencing_cause IN ('expired', 'log_deleted') THEN fencing_cause
+  ELSE reason END AS reason
 FROM {REFUSED} GROUP BY cluster, 3 ORDER BY times DESC, 3
 """
 _DANGLING = f"""
