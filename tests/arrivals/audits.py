@@ -135,7 +135,7 @@ class Site:
         """What one audit finds of the files that there were at some moment before all had arrived."""
         chance = random.Random(f"{self.folder.name}{way}{seed}")
         tree = chance.choice(CUTS[way](self.whole, chance))
-        return self.after([Audit({_CONFIG: self.whole[_CONFIG], **tree}, judges=True)])
+        return self.after([Audit({**tree, _CONFIG: self.whole[_CONFIG]}, judges=True)])
 
     def after(self, audits: Sequence[Audit], *, killed: random.Random | None = None) -> Found:
         """What a lake holds after these audits; ``killed`` as for ``audited``."""

@@ -18,6 +18,8 @@ ALWAYS = (
     ("producers-failover-4.3.1", "grown_line_by_line", 1),
     # only a deleted coordinator's log is there, and not the one that followed it
     ("recreated-4.3.1", "late_brokers", 1),
+    # a coordinator's log is there, and nothing of the deleted one that was there before it
+    ("recreated-4.3.1", "late_brokers", 2),
     # markers of transactions that came after the end of the coordinator's log, in an epoch that goes on
     ("producers-tv1-4.3.1", "grown", 1),
 )

@@ -14,11 +14,11 @@ WHOLE = [(0, 0, 100), (1, 0, 200), (2, 1, 300), (3, 1, 400), (4, 2, 500), (5, 2,
 LEADERS = {0: 1, 1: 2, 2: 1}
 
 
-def terms_of(batches: list[tuple[int, int, int]], *, ended: bool = True) -> Terms:
+def terms_of(batches: list[tuple[int, int, int]], *, begun: bool = True, ended: bool = True) -> Terms:
     offset, epoch, ms = (np.array(column, dtype=np.int64) for column in zip(*batches, strict=True))
     nothing = np.zeros(len(batches), dtype=np.int64)
     log = Log(Batches(offset, offset, epoch, nothing + 1, ms, nothing, nothing, files=("log",)))
-    return Terms(log.terms(LEADERS), log.stretches, ended=ended)
+    return Terms(log.terms(LEADERS), log.stretches, begun=begun, ended=ended)
 
 
 @pytest.mark.parametrize(
@@ -56,6 +56,12 @@ def test_behind_the_newest_record_nothing_is_concluded_unless_the_log_had_ended(
     assert [each.leader_epoch for each in later.of(2, 450, 460)] == [1]
     assert later.of(2, 450, 461) == []
     assert terms.only(1, np.array([550, 550]), np.array([590, 610])).tolist() == [2, -1]
+
+
+def test_before_the_first_record_nothing_is_concluded_if_the_topic_may_have_been_there_before() -> None:
+    assert [each.leader_epoch for each in terms_of(WHOLE).of(1, 50, 60)] == [0]
+    assert terms_of(WHOLE, begun=False).of(1, 50, 60) == []
+    assert [each.leader_epoch for each in terms_of(WHOLE, begun=False).of(1, 110, 120)] == [0]
 
 
 def test_who_answered_led_unless_two_did() -> None:

@@ -68,6 +68,13 @@ class Incarnation:
         return self.number * FIRST_LIFE + (partition or 0) * _OF_PARTITION
 
     @property
+    def has_begun(self) -> bool:
+        """Whether it is known when the logs began: without a record of its creation there may have been an
+        earlier incarnation, which decided what was asked before their first records.
+        """
+        return self.created is not None or self.number > 0
+
+    @property
     def named_in_ids(self) -> str | None:
         """What ids of records have besides the offset: None for the first incarnation, so that they stay the
         same when there is another one.

@@ -10,7 +10,7 @@ from itertools import accumulate
 import numpy as np
 
 from fencepost.replay.entities import first_of_each, numbered_rows
-from fencepost.replay.logs import Longs, Stretch, Term
+from fencepost.replay.logs import COMPACTED, Longs, Stretch, Term
 from fencepost.replay.requests import LATEST_MS
 
 _ALWAYS = 2**63 - 1
@@ -21,7 +21,7 @@ class _LedTerms:
     """The terms that one broker led, or may have led, in offset order."""
 
     terms: list[Term] = field(default_factory=list)
-    after_hole: list[bool] = field(default_factory=list)
+    known_from: list[int] = field(default_factory=list)  # an earlier request may have met what a hole hides
     known_to: list[int] = field(default_factory=list)  # a later request may have met what a hole hides
     preceded: list[int] = field(default_factory=list)  # newest end of any term before
     followed: list[int] = field(default_factory=list)  # earliest begin of any term after
@@ -39,14 +39,17 @@ class Terms:
         terms: Sequence[Term],
         stretches: Sequence[Stretch],
         *,
+        begun: bool,
         ended: bool,
         replicated: bool = True,
     ) -> None:
-        """``ended``: coverage.has_end; else a hole follows the newest record: the log may have gone on after
-        it was copied. ``replicated``: the log has several replicas, so an election may remove the end of a
-        term.
+        """``begun``: Incarnation.has_begun; else a hole precedes the first record: the log of an incarnation
+        that nothing tells of. ``ended``: coverage.has_end; else a hole follows the newest record: the log may
+        have gone on after it was copied. ``replicated``: the log has several replicas, so an election may
+        remove the end of a term.
         """
         self._terms = terms
+        self._first_stretch = 0 if begun else COMPACTED - 1
         self._replicated = replicated
         self.numbers = {(term.stretch, term.leader_epoch): number for number, term in enumerate(terms)}
         """(stretch, leader epoch) -> the number of the term, in offset order."""
@@ -68,10 +71,8 @@ class Terms:
         """
         led = self._led(broker_id)
         around = _around(led, start_ms, end_ms)
-        for at in around:
-            term = led.terms[at]
-            if (led.after_hole[at] and term.first_ms >= start_ms) or led.known_to[at] <= end_ms:
-                return []
+        if any(led.known_from[at] >= start_ms or led.known_to[at] <= end_ms for at in around):
+            return []
         return led.terms[around.start : around.stop]
 
     def around(self, broker_id: int, start_ms: int, end_ms: int) -> list[Term]:
@@ -102,10 +103,8 @@ class Terms:
         first = np.searchsorted(np.array(led.followed), start_ms)
         count = np.searchsorted(np.array(led.preceded), end_ms, side="right") - first
         at = np.minimum(first, len(led.terms) - 1)
-        first_ms = np.array([term.first_ms for term in led.terms])[at]
         last_ms = np.array([term.last_ms for term in led.terms])[at]
-        torn = np.array(led.after_hole)[at] & (first_ms >= start_ms)
-        torn |= np.array(led.known_to)[at] <= end_ms
+        torn = (np.array(led.known_from)[at] >= start_ms) | (np.array(led.known_to)[at] <= end_ms)
         number = np.array([self.numbers[term.stretch, term.leader_epoch] for term in led.terms])[at]
         # records that an unclean election removed from the end of a term leave no hole
         lasts = (last_ms >= end_ms) | (number == len(self._terms) - 1)
@@ -129,16 +128,28 @@ class Terms:
         if not terms:
             return _LedTerms()
         stretches = [term.stretch for term in terms]
-        before, after = [0, *stretches[:-1]], [*stretches[1:], self._last_stretch]
+        before, after = [self._first_stretch, *stretches[:-1]], [*stretches[1:], self._last_stretch]
         ends = accumulate((term.last_ms for term in terms), max)
         begins = list(accumulate((term.first_ms for term in reversed(terms)), min))[::-1]
         return _LedTerms(
             terms,
-            [stretch_before != term.stretch for stretch_before, term in zip(before, terms, strict=True)],
+            [self._known_from(*each) for each in zip(terms, before, strict=True)],
             [self._known_to(*each) for each in zip(terms, after, strict=True)],
             [-_ALWAYS, *list(ends)[:-1]],
             [*begins[1:], _ALWAYS],
         )
+
+    def _known_from(self, term: Term, stretch_before: int) -> int:
+        """The time up to which a hole may hide records that the term's broker wrote before it.
+        ``stretch_before``: that of the broker's last term; for its first one, that of the first record, or of
+        what may precede it.
+        """
+        if stretch_before == term.stretch:
+            return -_ALWAYS
+        if term.stretch != 0:
+            return term.first_ms
+        # as in _known_to
+        return min(term.first_ms, self._terms[0].first_ms + LATEST_MS)
 
     def _known_to(self, term: Term, stretch_after: int) -> int:
         """The time from which on a hole may hide records that the term's broker wrote after it.

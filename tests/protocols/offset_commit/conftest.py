@@ -26,6 +26,7 @@ from fencepost.protocols.offset_commit.replay import replay
 from fencepost.protocols.offset_commit.request_columns import Requests
 from fencepost.protocols.offset_commit.requests import COMMIT_APIS
 from fencepost.protocols.offset_commit.shard import ShardEvidence
+from fencepost.replay.coordinator_logs import Incarnation
 from fencepost.replay.entities import tuples
 from fencepost.replay.group_coordinator import shards
 from fencepost.replay.group_coordinator.decoding import sightings
@@ -43,7 +44,7 @@ from fencepost.replay.group_coordinator.records import (
 from fencepost.replay.group_coordinator.requests import CLASSIC_APIS
 from fencepost.replay.keys import OFFSETS_TOPIC, digest_of
 from fencepost.replay.logs import BATCH_COLUMNS, Batches, Log
-from fencepost.replay.metadata import ClusterMetadata, Sighting
+from fencepost.replay.metadata import ClusterMetadata, Moment, Sighting
 from fencepost.replay.metadata_log import MetadataLog, metadata_log
 from fencepost.replay.metadata_records import PARTITION, REGISTER_BROKER, TOPIC, MetadataRecord
 from fencepost.replay.placement import Placement
@@ -247,6 +248,7 @@ def _decoded(
         [line for each in members for line in each],
         [answer for answer in heartbeats if answer is not None],
         {"request.log": case.get("unread_lines", [])},
+        incarnation=Incarnation(created=Moment(0, None)),
         end=case.get("ended_at", int(log.last_offset.max()) + 1 if len(log) else 0),
     )
     return evidence, metadata

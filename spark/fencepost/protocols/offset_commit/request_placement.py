@@ -71,8 +71,8 @@ class RequestPlacement:
             elected, log.leader_epoch.tolist(), matching.other_clocks | matching.unlike
         )
         # this step finds out how late lines were, which the next one needs
-        ended = has_end(log, evidence.end)
-        terms = Terms(log.terms(elected), log.stretches, ended=ended)
+        begun, ended = evidence.incarnation.has_begun, has_end(log, evidence.end)
+        terms = Terms(log.terms(elected), log.stretches, begun=begun, ended=ended)
         matching.place_without_clock(terms, self.lateness)
         self.matches = matching.place_by_clock(self.lateness, state_at)
         self.undecided = NotCoordinatorCommits(requests, log, elected, self.lateness)
@@ -83,6 +83,7 @@ class RequestPlacement:
         self._terms = Terms(
             log.terms(self.leaders),
             log.stretches,
+            begun=begun,
             ended=ended,
             replicated=replicated,
         )

@@ -46,7 +46,7 @@ class Coordinator:
         self.incarnation = incarnation
         self.unlike = unlike
         terms = log.terms(leaders)
-        self.terms = Terms(terms, log.stretches, ended=ended)
+        self.terms = Terms(terms, log.stretches, begun=incarnation.has_begun, ended=ended)
         self._cut = _cut_terms(terms, clean) if replicated else set()
         self._kraft_since = kraft_since
         self.begins = {stretch.number: begins(log, stretch) for stretch in log.stretches}
