@@ -14,7 +14,7 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -102,7 +102,8 @@ def generate(
     log_dir = folder / "broker-1" / "log_dir"
     log_dir.mkdir(parents=True)
     offsets_id, disk = rng.randbytes(16), rng.randbytes(16)
-    records = sum(_write_partition(log_dir, home, log, offsets_id) for home, log in logs.items())
+    ends = {home: _write_partition(log_dir, home, log, offsets_id) for home, log in logs.items()}
+    _close(log_dir, ends)
     counts = {name: (raw, size.partitions) for name, raw in topics}
     counts["__consumer_offsets"] = (offsets_id, OFFSETS_PARTITIONS)
     decided.sort(key=lambda each: each.done_ms)
@@ -112,7 +113,7 @@ def generate(
     (folder / "fencepost.toml").write_text(_CONFIGURATION.format(name=name))
     kinds = Counter(f"{part.truth}, {each.error_name}" for each in decided for part in each.parts)
     written_bytes = sum(file.stat().st_size for file in log_dir.rglob("*.log"))
-    return Generated(len(decided), kinds.total(), members, records, written_bytes, kinds)
+    return Generated(len(decided), kinds.total(), members, sum(ends.values()), written_bytes, kinds)
 
 
 _CONFIGURATION = """\
@@ -174,6 +175,16 @@ def _write_segments(folder: Path, batches: Iterable[tuple[int, bytes]]) -> int:
         offset += count
     (folder / f"{base:020}.log").write_bytes(segment)
     return offset
+
+
+def _close(log_dir: Path, ends: Mapping[int, int]) -> None:
+    """Write what a broker leaves that is shut down: nothing follows the ends of these partitions of
+    __consumer_offsets.
+    """
+    entries = [f"__consumer_offsets {number} {end}" for number, end in sorted(ends.items())]
+    text = "\n".join(["0", str(len(entries)), *entries, ""])
+    (log_dir / "recovery-point-offset-checkpoint").write_text(text)
+    (log_dir / ".kafka_cleanshutdown").write_text('{"version":0,"brokerEpoch":3}')
 
 
 def _partition_folder(log_dir: Path, name: str, topic_id: bytes) -> Path:

@@ -12,8 +12,8 @@ from fencepost.protocols import protocols
 DAY_MS = 86_400_000
 
 OTHERWISE = {
-    # one rebuild does not tell clients apart whose id others had on another day
-    "silver.committed_offsets": {"client"},
+    # one rebuild does not tell clients apart whose id others had on another day, so nor what they had read
+    "silver.committed_offsets": {"client", "origin"},
     # what was long ago bounds what a broker had applied
     "silver.metadata_answers": {"max_partition_epoch", "from_position"},
 }
