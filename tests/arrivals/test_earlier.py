@@ -25,6 +25,9 @@ ALWAYS = (
 )
 """Capture, how its files arrive, and a seed."""
 
+MENDED_LATER = {"no_dangling_transaction", "epoch_headroom"}
+"""Is true until an operator ends the transaction, or the id goes on with another producer id."""
+
 
 def test_nothing_is_violated_before_all_arrived_that_is_not_in_the_end(
     name: str, way: str, seed: int, audited_at_once: AuditedAtOnce
@@ -32,4 +35,5 @@ def test_nothing_is_violated_before_all_arrived_that_is_not_in_the_end(
     site, at_once = audited_at_once(name)
     expected = violations(at_once)
     found = violations(site.found_before(way, seed))
-    assert {each: count for each, count in found.items() if count > expected.get(each, 0)} == {}
+    lasting = found.keys() - MENDED_LATER
+    assert {each: found[each] for each in lasting if found[each] > expected.get(each, 0)} == {}
