@@ -2,7 +2,7 @@
 
 It has what there was of a capture's files then: logs that were copied before others, brokers and segments
 that nobody had found yet. ``make arrivals`` tries every capture (CONTRIBUTING.md); else those cases are tried
-in which something was.
+in which something was wrongly violated.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ALWAYS = (
 """Capture, how its files arrive, and a seed."""
 
 MENDED_LATER = {"no_dangling_transaction", "epoch_headroom"}
-"""Is true until an operator ends the transaction, or the id goes on with another producer id."""
+"""What these say is true until an operator ends the transaction, or the id gets another producer id."""
 
 
 def test_nothing_is_violated_before_all_arrived_that_is_not_in_the_end(

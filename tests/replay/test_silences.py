@@ -10,7 +10,6 @@ from typing import Any, cast
 import pyarrow as pa
 import pytest
 
-from fencepost.capture.plan import REQUEST_LOG
 from fencepost.formats.request_ids import RequestIds
 from fencepost.formats.request_log import parse_lines
 from fencepost.replay.evidence import Evidence
@@ -77,12 +76,11 @@ def found(
     *rows: Mapping[str, Any], brokers: Iterable[int] = (1,), unread: Iterable[str] = ()
 ) -> list[tuple[int, int]]:
     """The seconds in their hour of the times of which lines of broker 1 are missing."""
-    faults = [{"cluster": "c", "kind": REQUEST_LOG, "file": each, "position": 7} for each in unread]
     metadata = SimpleNamespace(registrations=dict.fromkeys(brokers, ()))
     evidence = SimpleNamespace(
-        engine=Rows(request_ids=[dict(each) for each in rows], quarantine=faults), metadata={"c": metadata}
+        engine=Rows(request_ids=[dict(each) for each in rows]), metadata={"c": metadata}
     )
-    told = silences(cast(Evidence, evidence))
+    told = silences(cast(Evidence, evidence), {"c": {file: [7] for file in unread}})
     assert {each.broker for each in told} <= {("c", 1)}
     return [(each.first_ms % 3_600_000 // 1000, each.last_ms % 3_600_000 // 1000) for each in told]
 

@@ -29,6 +29,7 @@ from fencepost.tables import (
     BATCHES,
     BROKER_SETTINGS,
     LOG_DIRS,
+    LOG_ENDS,
     METADATA_SNAPSHOTS,
     QUARANTINE,
     RECORDS,
@@ -88,6 +89,11 @@ class Evidence:
         for cluster, version in tuples(log_dirs):
             versions.setdefault(cluster, set()).add(version)
         return frozenset(cluster for cluster, found in versions.items() if found == {WITH_ZOOKEEPER})
+
+    @cached_property
+    def log_ends(self) -> pa.Table:
+        """All rows of ``bronze.log_ends``."""
+        return self.engine.collect(self.engine.scan(LOG_ENDS))
 
     @cached_property
     def metadata(self) -> dict[str, ClusterMetadata]:

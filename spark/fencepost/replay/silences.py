@@ -31,8 +31,8 @@ from fencepost.replay.evidence import Evidence
 from fencepost.replay.line_times import Broker, Finding, Range
 from fencepost.replay.logs import Longs, longs
 from fencepost.replay.requests import host_of
-from fencepost.replay.unread_lines import UNREAD, of_request_logs, unread_lines
-from fencepost.tables import QUARANTINE, REQUEST_IDS
+from fencepost.replay.unread_lines import UnreadLines
+from fencepost.tables import REQUEST_IDS
 from fencepost.tables.clocks import LINES_MISSING
 
 _NEAR_MS = 60_000
@@ -67,8 +67,10 @@ class _Sent(NamedTuple):
         return self.client_id, host_of(self.connection)
 
 
-def silences(evidence: Evidence) -> list[Finding]:
-    """The times of which lines are missing, both ends excluded: the lines before and after are of these."""
+def silences(evidence: Evidence, unread: Mapping[str, UnreadLines]) -> list[Finding]:
+    """The times of which lines are missing, both ends excluded: the lines before and after are of these.
+    ``unread``: by cluster, lines of request logs that could not be read.
+    """
     engine = evidence.engine
     spans = engine.map(engine.scan(REQUEST_IDS, _TIMES), _spans, _SPAN)
     quiet = _quiet(_spans(engine.collect(spans)))
@@ -78,8 +80,6 @@ def silences(evidence: Evidence) -> list[Finding]:
     sent: defaultdict[str, defaultdict[int, list[_Sent]]] = defaultdict(lambda: defaultdict(list))
     for cluster, broker_id, *of_connection, ids in tuples(engine.collect(near)):
         sent[cluster][broker_id].append(_Sent._make((*of_connection, read_ranges(ids))))
-    faults = engine.map(engine.scan(QUARANTINE), of_request_logs, UNREAD)
-    unread = unread_lines(engine.collect(faults))
     found: list[Finding] = []
     for cluster, broker_id in sorted(quiet):
         of_all = sent[cluster]

@@ -26,6 +26,10 @@ class _LedTerms:
     preceded: list[int] = field(default_factory=list)  # newest end of any term before
     followed: list[int] = field(default_factory=list)  # earliest begin of any term after
 
+    def around(self, start_ms: int, end_ms: int) -> slice:
+        """The places of the terms in which a request of this time may have been decided."""
+        return slice(bisect_left(self.followed, start_ms), bisect_right(self.preceded, end_ms))
+
 
 class Terms:
     """The terms of one coordinator's log, by the broker that led them.
@@ -70,16 +74,16 @@ class Terms:
         another term or records that the request met.
         """
         led = self._led(broker_id)
-        around = _around(led, start_ms, end_ms)
-        if any(led.known_from[at] >= start_ms or led.known_to[at] <= end_ms for at in around):
+        around = led.around(start_ms, end_ms)
+        known = zip(led.known_from[around], led.known_to[around], strict=True)
+        if any(from_ms >= start_ms or to_ms <= end_ms for from_ms, to_ms in known):
             return []
-        return led.terms[around.start : around.stop]
+        return led.terms[around]
 
     def around(self, broker_id: int, start_ms: int, end_ms: int) -> list[Term]:
         """The terms of ``of`` that are known, even if a hole may hide others."""
         led = self._led(broker_id)
-        around = _around(led, start_ms, end_ms)
-        return led.terms[around.start : around.stop]
+        return led.terms[led.around(start_ms, end_ms)]
 
     def may_be_lost(self, broker_id: int, start_ms: int, end_ms: int) -> bool:
         """Whether a request of this time may have met records that no other replica got.
@@ -163,10 +167,6 @@ class Terms:
         # behind the newest record this broker may lead again; while another one led it did not, and no two
         # brokers' clocks differ by as much as a line may be late
         return max(term.last_ms, self._terms[-1].last_ms - LATEST_MS)
-
-
-def _around(led: _LedTerms, start_ms: int, end_ms: int) -> range:
-    return range(bisect_left(led.followed, start_ms), bisect_right(led.preceded, end_ms))
 
 
 def answered_leaders(answers: Iterable[tuple[int, int]]) -> dict[int, int]:

@@ -55,7 +55,7 @@ TABLES = (
 def rebuild(evidence: Evidence) -> Mapping[str, Rows]:
     """The rows of TABLES, MEMBER_FENCINGS, MEMBER_DEPARTURES and SHARE_REDELIVERIES, by the table's name."""
     engine = evidence.engine
-    of_all, (placement, _) = evidence.once(replayed), evidence.once(placement_and_facts)
+    of_all, (placement, facts) = evidence.once(replayed), evidence.once(placement_and_facts)
     rows = {table.name: of_all[table.name] for table in TABLES}
     forgotten = ForgottenMembers()
     if placement.logs:
@@ -70,7 +70,7 @@ def rebuild(evidence: Evidence) -> Mapping[str, Rows]:
     refused = engine.map(requests, fencings_of, MEMBER_FENCINGS.arrow_schema)
     left = engine.map(requests, departures, MEMBER_DEPARTURES.arrow_schema)
     again = share_redeliveries(evidence)
-    findings = [*evidence.line_times.findings, *silences(evidence)]
+    findings = [*evidence.line_times.findings, *silences(evidence, facts.unread)]
     of_lines = line_time_rows(COMMIT_CLOCKS, findings)
     clocks = engine.union([rows[COMMIT_CLOCKS.name], on_engine(engine, COMMIT_CLOCKS, of_lines)])
     return {

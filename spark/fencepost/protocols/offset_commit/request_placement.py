@@ -70,9 +70,9 @@ class RequestPlacement:
         elected = leaders_by_clock(
             elected, log.leader_epoch.tolist(), matching.other_clocks | matching.unlike
         )
-        # this step finds out how late lines were, which the next one needs
         begun, ended = evidence.incarnation.has_begun, has_end(log, evidence.end)
         terms = Terms(log.terms(elected), log.stretches, begun=begun, ended=ended)
+        # this step finds out how late lines were, which the next one needs
         matching.place_without_clock(terms, self.lateness)
         self.matches = matching.place_by_clock(self.lateness, state_at)
         self.undecided = NotCoordinatorCommits(requests, log, elected, self.lateness)
@@ -81,11 +81,7 @@ class RequestPlacement:
         self._recorded = RecordedRequests(requests, self.matches)
         self.leaders = {**elected, **leaders_who_answered(requests, self.matches)}
         self._terms = Terms(
-            log.terms(self.leaders),
-            log.stretches,
-            begun=begun,
-            ended=ended,
-            replicated=replicated,
+            log.terms(self.leaders), log.stretches, begun=begun, ended=ended, replicated=replicated
         )
         self.unlogged = unlogged_commits(
             records, matching.without_accepted, evidence, self.leaders, tolerance_ms

@@ -19,6 +19,7 @@ from fencepost.protocols.producer_epoch.facts import (
 )
 from fencepost.protocols.producer_epoch.producer_state import NONE
 from fencepost.protocols.producer_epoch.repeated_markers import Marker, Prepared, repeats
+from fencepost.replay.entities import numbered_rows
 
 _TYPES = ("ABORT", "COMMIT")
 
@@ -155,13 +156,14 @@ def _may_go_on(rows: pa.Table, coverages: Sequence[CoordinatorCoverage]) -> Flag
     """Whether a later transaction may have the same epoch, which is not known: before transaction version 2,
     in the newest epoch of a producer whose coordinator's log may go on.
     """
-    producers, epochs = list(_producers(rows)), longs(rows["prepared_epoch"])
-    newest: dict[tuple[str, int], int] = {}
-    for producer, epoch in zip(producers, epochs.tolist(), strict=True):
-        newest[producer] = max(epoch, newest.get(producer, epoch))
-    is_newest = epochs == np.array([newest[each] for each in producers], dtype=np.int64)
+    clusters = pc.index_in(rows["cluster"], pc.unique(rows["cluster"]))
+    producer = numbered_rows(longs(clusters), longs(rows["producer_id"]))
+    epochs = longs(rows["prepared_epoch"])
+    newest = np.full(len(epochs), UNKNOWN)
+    np.maximum.at(newest, producer, epochs)
     known_ms = np.array([each.known_ms for each in coverages], dtype=np.int64)
-    may_go_on: Flags = is_newest & (epochs == longs(rows["producer_epoch"])) & (known_ms != FOREVER)
+    is_newest, kept = epochs == newest[producer], epochs == longs(rows["producer_epoch"])
+    may_go_on: Flags = is_newest & kept & (known_ms != FOREVER)
     return may_go_on
 
 

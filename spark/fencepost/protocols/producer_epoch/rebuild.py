@@ -75,7 +75,6 @@ from fencepost.tables import (
     CLEANED,
     CLIENT_LINES,
     FILES,
-    LOG_ENDS,
     LOG_STARTS,
     PRODUCER_SNAPSHOT_ENTRIES,
     QUARANTINE,
@@ -216,7 +215,6 @@ def _replayed_coordinators(
         engine.scan(REQUEST_IDS), partial(numbers_of, clients=clients), REQUEST_IDS.arrow_schema
     )
     cleaned = engine.collect(engine.scan(CLEANED, where=_COORDINATORS))
-    log_ends = engine.collect(engine.scan(LOG_ENDS, where=_COORDINATORS))
     return engine.replay(
         {
             "batches": spread(BATCHES, batches, coordinators.BATCH_COLUMNS),
@@ -240,7 +238,7 @@ def _replayed_coordinators(
                 "request_ids": engine.collect(request_ids),
                 "operated": frozenset(tuples(by_operators)),
             },
-            final_ends(log_ends, metadata, TRANSACTIONS_TOPIC),
+            final_ends(evidence.log_ends, metadata, TRANSACTIONS_TOPIC),
             metadata,
             evidence.tolerance_ms,
             engine.parallelism,
@@ -263,8 +261,7 @@ def _compared_logs(
         "counts": [with_entity(engine, COUNTS, evidence.state(COUNTS), by_bucket)],
     }
     whole = account.concatenate(_collected(evidence, each, *account.FACTS) for each in steps)
-    log_ends = engine.collect(engine.scan(LOG_ENDS))
-    facts = collect_facts(whole, files, evidence.metadata, log_ends, evidence.in_zookeeper)
+    facts = collect_facts(whole, files, evidence.metadata, evidence.log_ends, evidence.in_zookeeper)
     newest = engine.collect(
         engine.replay({**compared}, tasks.newest_markers_task(facts, evidence.tolerance_ms), [NEWEST])[
             NEWEST.name

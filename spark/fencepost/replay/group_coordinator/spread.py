@@ -30,7 +30,7 @@ from fencepost.replay.metadata import ClusterMetadata, Sighting
 from fencepost.replay.placement import Placement
 from fencepost.replay.requests import LINE_COLUMNS
 from fencepost.replay.unread_lines import UNREAD, of_request_logs, unread_lines
-from fencepost.tables import BATCHES, CLEANED, LOG_ENDS, QUARANTINE, RECORDS, REQUESTS
+from fencepost.tables import BATCHES, CLEANED, QUARANTINE, RECORDS, REQUESTS
 
 _COORDINATORS = ({"topic": OFFSETS_TOPIC},)
 _COMMITS = ({"topic": OFFSETS_TOPIC, "record_type": frozenset(COMMIT_TYPES)},)
@@ -122,7 +122,7 @@ def placement_and_facts(evidence: Evidence) -> tuple[Placement, Facts]:
     metadata = _with_sightings(evidence, engine.collect(engine.map(commits, sightings, SIGHTINGS)))
     unread = unread_lines(engine.collect(engine.map(quarantine, of_request_logs, UNREAD)))
     moved = {cluster: placement.moved(cluster) for cluster in placement.timed}
-    ends = final_ends(engine.collect(engine.scan(LOG_ENDS, where=_COORDINATORS)), metadata, OFFSETS_TOPIC)
+    ends = final_ends(evidence.log_ends, metadata, OFFSETS_TOPIC)
     return placement, Facts(metadata, unread, evidence.cuts, evidence.line_times, logs, moved, ends)
 
 
