@@ -88,7 +88,7 @@ REASONS = {
         "The records, lines or files that would tell it are not among the evidence that was read.",
         "The missing segments and request logs: check log_dirs and request_logs of every broker, and what "
         "marts.fct_quarantine lists. Nothing, where compaction was first. The next audit, where a request "
-        "came after the newest record of its coordinator's log.",
+        "came after the newest record of its coordinator's log; of copies, one that keeps files' times.",
     ),
     UNREAD: Reason(
         "The evidence that would tell it is there, and could not be read.",

@@ -1,4 +1,4 @@
-"""From which chapter on new evidence is read: of replaced files, and of topics created again."""
+"""From which chapter on new evidence is read: of replaced files, topics created again, and ends of logs."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyiceberg.catalog import Catalog
 
@@ -15,7 +16,7 @@ from fencepost.opening import ensure
 from fencepost.protocols import captured
 from fencepost.protocols.leader_epoch.bronze import LEADER_EPOCH_CHECKPOINTS, PARTITION_FOLDERS
 from fencepost.settings import Settings
-from fencepost.tables import BATCHES, Table
+from fencepost.tables import BATCHES, HIGH_WATERMARKS, Table
 
 DAY_MS, NOON_MS = 86_400_000, 43_200_000
 BEGINS = [day * DAY_MS for day in range(10)]
@@ -94,3 +95,27 @@ def test_a_topic_that_is_created_again_changes_no_chapter_of_the_one_before(cata
         _append(catalog, LEADER_EPOCH_CHECKPOINTS, [row])
 
     assert _since(catalog, create) == 7
+
+
+def test_an_end_that_is_noted_again_is_news_since_it_was_noted_before(catalog: Catalog) -> None:
+    """And an end that is new, since the newest record. Of the same content nothing is new."""
+
+    def since(high_watermark: int, segment_day: int, day: int) -> int | None:
+        row = {
+            **LOG,
+            "broker_id": 1,
+            "high_watermark": high_watermark,
+            "segment_written_at": noon(segment_day),
+        }
+        rows = [list({**dict.fromkeys(HIGH_WATERMARKS.columns), **row, "written_at": noon(day)}.values())]
+        return _since(catalog, lambda: _replace(catalog, HIGH_WATERMARKS.rows(rows)))
+
+    assert [since(7, 2, 5), since(7, 2, 5), since(7, 2, 8), since(9, 8, 9)] == [2, None, 5, 8]
+
+
+def noon(day: int) -> datetime:
+    return datetime.fromtimestamp((day * DAY_MS + NOON_MS) / 1000, UTC)
+
+
+def _replace(catalog: Catalog, rows: pa.Table) -> None:
+    lake.replace(catalog, HIGH_WATERMARKS, rows)

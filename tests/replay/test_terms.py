@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 import numpy as np
 import pytest
 
+from fencepost.replay.log_ends import KnownPast
 from fencepost.replay.logs import Batches, Log
 from fencepost.replay.requests import LATEST_MS
 from fencepost.replay.terms import Terms, answered_leaders
@@ -14,11 +18,17 @@ WHOLE = [(0, 0, 100), (1, 0, 200), (2, 1, 300), (3, 1, 400), (4, 2, 500), (5, 2,
 LEADERS = {0: 1, 1: 2, 2: 1}
 
 
-def terms_of(batches: list[tuple[int, int, int]], *, begun: bool = True, ended: bool = True) -> Terms:
+def terms_of(
+    batches: list[tuple[int, int, int]],
+    *,
+    begun: bool = True,
+    ended: bool = True,
+    until: Mapping[int, int] = MappingProxyType({}),
+) -> Terms:
     offset, epoch, ms = (np.array(column, dtype=np.int64) for column in zip(*batches, strict=True))
     nothing = np.zeros(len(batches), dtype=np.int64)
     log = Log(Batches(offset, offset, epoch, nothing + 1, ms, nothing, nothing, files=("log",)))
-    return Terms(log.terms(LEADERS), log.stretches, begun=begun, ended=ended)
+    return Terms(log.terms(LEADERS), log.stretches, begun=begun, past=KnownPast(ended, until))
 
 
 @pytest.mark.parametrize(
@@ -56,6 +66,18 @@ def test_behind_the_newest_record_nothing_is_concluded_unless_the_log_had_ended(
     assert [each.leader_epoch for each in later.of(2, 450, 460)] == [1]
     assert later.of(2, 450, 461) == []
     assert terms.only(1, np.array([550, 550]), np.array([590, 610])).tolist() == [2, -1]
+
+
+def test_behind_the_newest_record_a_broker_that_noted_the_end_had_written_nothing() -> None:
+    terms = terms_of(WHOLE, ended=False, until={1: 700, 2: 470})
+    assert [each.leader_epoch for each in terms.of(1, 550, 690)] == [2]
+    assert terms.of(1, 550, 700) == []
+    # even if it does not lead any more
+    assert [each.leader_epoch for each in terms.of(2, 450, 460)] == [1]
+    assert terms.of(2, 450, 470) == []
+    # what is missing inside the log is missing all the same
+    torn = terms_of([each for each in WHOLE if each[0] != 1], ended=False, until={1: 700})
+    assert torn.of(1, 150, 160) == []
 
 
 def test_before_the_first_record_nothing_is_concluded_if_the_topic_may_have_been_there_before() -> None:

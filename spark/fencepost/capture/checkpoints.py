@@ -21,9 +21,9 @@ from fencepost.tables import CLEANED, LOG_STARTS, Table
 
 _CLEANED = "cleaner-offset-checkpoint"
 FLUSHED = "recovery-point-offset-checkpoint"
-_REPLICATED = "replication-offset-checkpoint"
+REPLICATED = "replication-offset-checkpoint"
 _BEGUN = "log-start-offset-checkpoint"
-CHECKPOINTS = (_CLEANED, FLUSHED, _REPLICATED, _BEGUN)
+CHECKPOINTS = (_CLEANED, FLUSHED, REPLICATED, _BEGUN)
 """Files of OffsetCheckpointFile."""
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 _ENTRY = re.compile(r"(\S+)\s+(\d{1,10})\s+(-?\d{1,19})", re.ASCII)
@@ -77,7 +77,7 @@ def flushed_or_replicated(clusters: Sequence[Cluster]) -> Iterator[tuple[str, in
     directory, topic, partition and offset. The log ends there or later.
     """
     for cluster, broker_id, path in log_dirs(clusters):
-        for file in (inside(path, FLUSHED), inside(path, _REPLICATED)):
+        for file in (inside(path, FLUSHED), inside(path, REPLICATED)):
             for topic, partition, offset in entries(file):
                 yield cluster, broker_id, path, topic, partition, offset
 

@@ -30,6 +30,7 @@ from fencepost.capture.copies import copies
 from fencepost.capture.cuts import cut
 from fencepost.capture.files import modified
 from fencepost.capture.former_clusters import check_former_clusters
+from fencepost.capture.high_watermarks import note_high_watermarks
 from fencepost.capture.identities import check_identities
 from fencepost.capture.kinds import Kind
 from fencepost.capture.log_dirs import base_offset, has_no_replicas, told_apart, with_known_topic_ids
@@ -149,6 +150,7 @@ def capture(
         left_out = counted(notes.too_late, "line or batch was", "lines and batches were")
         report(f"{left_out} left out: the evidence of their time was deleted before")
     note_log_ends(catalog, settings.clusters, run_id, now)
+    note_high_watermarks(catalog, settings.clusters, run_id, now)
     for table in captured():
         lake.compact_files(catalog, table)
     report(f"bronze.quarantine has {counted(notes.quarantined, 'piece')} of evidence that could not be read")

@@ -10,6 +10,7 @@ all chapters.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from fencepost.replay.time_bounds import PARTITION
 from fencepost.tables import (
     BATCHES,
     FILES,
+    HIGH_WATERMARKS,
     LOG_DIRS,
     METADATA_SNAPSHOTS,
     QUARANTINE,
@@ -268,5 +270,26 @@ def _read_before(catalog: Catalog, hole: Mapping[str, Any]) -> tuple[str, int | 
     return cluster, max(newest, default=None)
 
 
-_OWN_NEWS = {FILES.name: _renamed, QUARANTINE.name: _holes, LOG_DIRS.name: _with_zookeeper}
+def _noted_later(catalog: Catalog, since: int | None) -> News:
+    """When the logs had last been known to end where brokers now note their end: refusals that came later may
+    be decided now.
+    """
+    before = lake.scan_at(catalog, HIGH_WATERMARKS, since)
+    if before is None:
+        yield from _all_clusters(catalog, HIGH_WATERMARKS)
+        return
+    name = itemgetter(*HIGH_WATERMARKS.key, "high_watermark")
+    noted_before = {name(row): row["written_at"] for row in before.to_pylist()}
+    for row in lake.scan(catalog, HIGH_WATERMARKS).to_pylist():
+        at = noted_before.get(name(row))
+        if at != row["written_at"]:
+            yield row["cluster"], int((at or row["segment_written_at"]).timestamp() * 1000) - SLACK_MS
+
+
+_OWN_NEWS = {
+    FILES.name: _renamed,
+    QUARANTINE.name: _holes,
+    LOG_DIRS.name: _with_zookeeper,
+    HIGH_WATERMARKS.name: _noted_later,
+}
 """The news in rows that are neither dated nor about a place in a log."""

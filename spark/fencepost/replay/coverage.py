@@ -21,13 +21,6 @@ def is_whole(log: Log) -> bool:
     return len(log.stretches) == 1 and log.stretches[0].number <= 0 and log.stretches[0].to_offset is None
 
 
-def has_end(log: Log, end: int | None) -> bool:
-    """Whether nothing was written behind the newest record. ``end``: the first offset that was never written
-    (log_ends), None if it is not known.
-    """
-    return end is not None and len(log) > 0 and int(log.last_offset.max()) + 1 >= end
-
-
 def log_coverage(
     rows: Columns,
     key: tuple[object, ...],

@@ -28,6 +28,7 @@ from fencepost.settings import Settings
 from fencepost.tables import (
     BATCHES,
     BROKER_SETTINGS,
+    HIGH_WATERMARKS,
     LOG_DIRS,
     LOG_ENDS,
     METADATA_SNAPSHOTS,
@@ -94,6 +95,11 @@ class Evidence:
     def log_ends(self) -> pa.Table:
         """All rows of ``bronze.log_ends``."""
         return self.engine.collect(self.engine.scan(LOG_ENDS))
+
+    @cached_property
+    def high_watermarks(self) -> pa.Table:
+        """All rows of ``bronze.high_watermarks``."""
+        return self.engine.collect(self.engine.scan(HIGH_WATERMARKS))
 
     @cached_property
     def metadata(self) -> dict[str, ClusterMetadata]:

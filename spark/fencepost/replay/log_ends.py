@@ -1,23 +1,141 @@
-"""The final ends of logs: a log that is captured up to its final end is complete.
+"""Where logs end, as far as their brokers noted it.
 
 A captured log may end before the cluster's log does: its copy may be older than that of another log, or lack
-the newest segment. Its final end is known if every broker that has a replica was shut down cleanly
-(bronze.log_ends), and none of them was started again, as far as the metadata log shows.
+the newest segment. A log that is captured up to its *final end* is complete. That is known if every broker
+that has a replica was shut down cleanly (bronze.log_ends), and none of them was started again, as far as the
+metadata log shows. A log of live brokers had not gone on when one of them noted that its high watermark was
+the end of what was captured (bronze.high_watermarks).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from fencepost.replay.entities import tuples
+from fencepost.replay.logs import Log
 from fencepost.replay.metadata import ClusterMetadata
+from fencepost.replay.requests import LATEST_MS
 
-Ends = Mapping[tuple[str, int], int]
-"""(cluster, partition) of one topic -> the first offset that was never written."""
+_NOTED_EACH_MS = 6_000
+"""A broker notes high watermarks every five seconds. A file that was copied without its time has that of the
+copy, so what it says may be so much older.
+"""
+_SOON_MS = 2_000
+"""A record is in its segment, and the segment has a new time, so soon after the record was dated."""
+_TIMES = ("written_at", "segment_written_at")
+NEVER = -(2**63) + 1
+FOREVER = 2**63 - 1
 
 
-def final_ends(rows: pa.Table, metadata: Mapping[str, ClusterMetadata], topic: str) -> Ends:
+class KnownPast(NamedTuple):
+    """How long after its newest record a log is known to have got no other one. ``is_final``: for ever;
+    else ``until``: for requests that a broker answered until then, by its clock.
+    """
+
+    is_final: bool = False
+    until: Mapping[int, int] = {}
+
+    def ms(self, broker_id: int) -> int:
+        """Until when it is known of the requests that a broker answered; NEVER if it is not."""
+        return FOREVER if self.is_final else self.until.get(broker_id, NEVER)
+
+
+NOT_PAST = KnownPast()
+
+
+class Noted(NamedTuple):
+    """A high watermark that a broker noted in ``ms``, when the newest segment had the time ``segment_ms``."""
+
+    broker_id: int
+    high_watermark: int
+    ms: int
+    segment_ms: int
+
+    def is_of_end(self, end: int, newest_ms: int) -> bool:
+        """Whether it shows that a log of live brokers, whose newest record is of this time, ended there.
+
+        The times of files may be those of a copy, which is shown by the segment's, or of another clock than
+        the records.
+        """
+        return self.high_watermark == end and abs(self.segment_ms - newest_ms) <= _SOON_MS
+
+
+@dataclass(frozen=True)
+class LogEnd:
+    """Where a log ends. ``final``: the first offset that was never written, if it will never be written.
+    ``noted``: what brokers noted while they lived.
+    """
+
+    final: int | None = None
+    noted: tuple[Noted, ...] = field(default=())
+
+    def known_past(self, log: Log) -> KnownPast:
+        """How long the log is known past its newest record.
+
+        A broker decides by its own replica. So what it noted tells of the requests that it answered, whoever
+        led the log afterwards.
+        """
+        if not len(log):
+            return NOT_PAST
+        newest = int(log.last_offset.argmax())
+        end, newest_ms = int(log.last_offset[newest]) + 1, int(log.max_timestamp_ms[newest])
+        if self.final is not None and end >= self.final:
+            return KnownPast(is_final=True)
+        return KnownPast(
+            until={each.broker_id: each.ms for each in self.noted if each.is_of_end(end, newest_ms)}
+        )
+
+
+ANYWHERE = LogEnd()
+
+Ends = Mapping[tuple[str, int], LogEnd]
+"""(cluster, partition) of one topic -> where the log ends."""
+
+
+def log_ends(rows: pa.Table, noted: pa.Table, metadata: Mapping[str, ClusterMetadata], topic: str) -> Ends:
+    """Where a topic's logs end; logs of which nothing is known are left out.
+
+    ``rows``: of ``bronze.log_ends``; ``noted``: of ``bronze.high_watermarks``.
+    """
+    final = final_ends(rows, metadata, topic)
+    watermarks = high_watermarks(noted, metadata, topic)
+    return {
+        place: LogEnd(final.get(place), tuple(watermarks.get(place, {}).values()))
+        for place in {*final, *watermarks}
+    }
+
+
+def high_watermarks(
+    rows: pa.Table, metadata: Mapping[str, ClusterMetadata], topic: str
+) -> dict[tuple[str, int], dict[int, Noted]]:
+    """By cluster, partition of a topic and broker: the high watermark that the broker noted last. Its time is
+    the latest that is sure.
+
+    A record may be uncommitted for as long as a follower may lag, although requests are refused by it.
+    ``rows``: of ``bronze.high_watermarks``.
+    """
+    found: dict[tuple[str, int], dict[int, Noted]] = {}
+    rows = rows.filter(pc.equal(rows["topic"], topic)).sort_by("written_at")
+    times = [pc.cast(rows[name], pa.timestamp("ms", "UTC"), safe=False) for name in _TIMES]
+    table = rows.select(["cluster", "partition", "broker_id", "high_watermark"])
+    for name, each in zip(_TIMES, times, strict=True):
+        table = table.append_column(name, each.cast(pa.int64()))
+    for cluster, partition, broker_id, offset, written_ms, segment_ms in tuples(table):
+        known = metadata.get(cluster, ClusterMetadata())
+        lag_ms = LATEST_MS if known.is_replicated(topic, partition) else 0
+        noted = Noted(broker_id, offset, written_ms - _NOTED_EACH_MS - lag_ms, segment_ms)
+        found.setdefault((cluster, partition), {})[broker_id] = noted
+    return found
+
+
+def final_ends(
+    rows: pa.Table, metadata: Mapping[str, ClusterMetadata], topic: str
+) -> dict[tuple[str, int], int]:
     """The final ends of a topic's logs; logs whose final end is not known are left out.
 
     ``rows``: of ``bronze.log_ends``. Replicas that were shut down one after the other may end at different

@@ -10,6 +10,7 @@ from itertools import accumulate
 import numpy as np
 
 from fencepost.replay.entities import first_of_each, numbered_rows
+from fencepost.replay.log_ends import KnownPast
 from fencepost.replay.logs import COMPACTED, Longs, Stretch, Term
 from fencepost.replay.requests import LATEST_MS
 
@@ -44,13 +45,13 @@ class Terms:
         stretches: Sequence[Stretch],
         *,
         begun: bool,
-        ended: bool,
+        past: KnownPast,
         replicated: bool = True,
     ) -> None:
         """``begun``: Incarnation.has_begun; else a hole precedes the first record: the log of an incarnation
-        that nothing tells of. ``ended``: coverage.has_end; else a hole follows the newest record: the log may
-        have gone on after it was copied. ``replicated``: the log has several replicas, so an election may
-        remove the end of a term.
+        that nothing tells of. ``past``: LogEnd.known_past; behind that a hole follows: the log may have gone
+        on after it was copied. ``replicated``: the log has several replicas, so an election may remove the
+        end of a term.
         """
         self._terms = terms
         self._first_stretch = 0 if begun else COMPACTED - 1
@@ -59,7 +60,7 @@ class Terms:
         """(stretch, leader epoch) -> the number of the term, in offset order."""
         newest = max(stretches, key=lambda stretch: stretch.number, default=None)
         self._newest = newest.number if newest is not None else 0
-        self._last_stretch = self._newest + int(not ended)
+        self._past = past
         self._of_broker: dict[int, _LedTerms] = {}
 
     def led_by(self, broker_id: int) -> list[Term]:
@@ -132,13 +133,13 @@ class Terms:
         if not terms:
             return _LedTerms()
         stretches = [term.stretch for term in terms]
-        before, after = [self._first_stretch, *stretches[:-1]], [*stretches[1:], self._last_stretch]
+        before, after = [self._first_stretch, *stretches[:-1]], [*stretches[1:], self._newest + 1]
         ends = accumulate((term.last_ms for term in terms), max)
         begins = list(accumulate((term.first_ms for term in reversed(terms)), min))[::-1]
         return _LedTerms(
             terms,
             [self._known_from(*each) for each in zip(terms, before, strict=True)],
-            [self._known_to(*each) for each in zip(terms, after, strict=True)],
+            [self._known_to(broker_id, *each) for each in zip(terms, after, strict=True)],
             [-_ALWAYS, *list(ends)[:-1]],
             [*begins[1:], _ALWAYS],
         )
@@ -155,7 +156,7 @@ class Terms:
         # as in _known_to
         return min(term.first_ms, self._terms[0].first_ms + LATEST_MS)
 
-    def _known_to(self, term: Term, stretch_after: int) -> int:
+    def _known_to(self, broker_id: int, term: Term, stretch_after: int) -> int:
         """The time from which on a hole may hide records that the term's broker wrote after it.
         ``stretch_after``: that of the broker's next term; for its last one, that of the newest record, or of
         what may follow it.
@@ -166,7 +167,7 @@ class Terms:
             return term.last_ms
         # behind the newest record this broker may lead again; while another one led it did not, and no two
         # brokers' clocks differ by as much as a line may be late
-        return max(term.last_ms, self._terms[-1].last_ms - LATEST_MS)
+        return max(term.last_ms, self._terms[-1].last_ms - LATEST_MS, self._past.ms(broker_id))
 
 
 def answered_leaders(answers: Iterable[tuple[int, int]]) -> dict[int, int]:

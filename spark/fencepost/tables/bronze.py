@@ -367,6 +367,26 @@ LOG_ENDS = Table(
     offset_column="log_end_offset",
 )
 
+HIGH_WATERMARKS = Table(
+    "bronze.high_watermarks",
+    "One row per replica of a partition of Kafka's own topics: the newest high watermark that its broker "
+    "noted, and when.",
+    {
+        "cluster": "string",
+        "broker_id": "int",
+        "topic": "string",
+        "topic_id": "string",  # of the partition's folder at that time
+        "partition": "int",
+        "high_watermark": "bigint",
+        "written_at": "timestamp",  # the checkpoint, by its file's time
+        "segment_written_at": "timestamp",  # the log's newest segment, by its file's time
+        "file": "string",
+        "run_id": "string",
+        "captured_at": "timestamp",
+    },
+    ("cluster", "broker_id", "topic", "topic_id", "partition"),
+)
+
 LOG_STARTS = Table(
     "bronze.log_starts",
     "Append-only: where a partition's log began, if that was not where its first segment begins: records "

@@ -43,6 +43,7 @@ from fencepost.replay.group_coordinator.records import (
 )
 from fencepost.replay.group_coordinator.requests import CLASSIC_APIS
 from fencepost.replay.keys import OFFSETS_TOPIC, digest_of
+from fencepost.replay.log_ends import LogEnd
 from fencepost.replay.logs import BATCH_COLUMNS, Batches, Log
 from fencepost.replay.metadata import ClusterMetadata, Moment, Sighting
 from fencepost.replay.metadata_log import MetadataLog, metadata_log
@@ -249,7 +250,7 @@ def _decoded(
         [answer for answer in heartbeats if answer is not None],
         {"request.log": case.get("unread_lines", [])},
         incarnation=Incarnation(created=Moment(0, None)),
-        end=case.get("ended_at", int(log.last_offset.max()) + 1 if len(log) else 0),
+        end=LogEnd(case.get("ended_at", int(log.last_offset.max()) + 1 if len(log) else 0)),
     )
     return evidence, metadata
 

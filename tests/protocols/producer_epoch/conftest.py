@@ -10,6 +10,7 @@ import random
 import struct
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,7 @@ from fencepost.protocols.producer_epoch.verifications import BEGAN, committed, v
 from fencepost.replay.entities import tuples
 from fencepost.replay.incarnations import logs_of, terms_of, with_ends
 from fencepost.replay.keys import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
-from fencepost.replay.log_ends import final_ends
+from fencepost.replay.log_ends import log_ends
 from fencepost.replay.metadata import ClusterMetadata
 from fencepost.replay.metadata_log import ControllerTerm, MetadataLog
 from fencepost.replay.metadata_records import (
@@ -59,6 +60,7 @@ from fencepost.tables import (
     CLEANED,
     CLIENT_LINES,
     FILES,
+    HIGH_WATERMARKS,
     LOG_ENDS,
     LOG_STARTS,
     PRODUCER_SNAPSHOT_ENTRIES,
@@ -78,7 +80,7 @@ FIRST = " first"
 TOLERANCE_MS = 5
 BROKER_EPOCH = 3
 _BRONZE = (
-    ABORTED_TRANSACTIONS, BATCHES, CLEANED, CLIENT_LINES, FILES, LOG_ENDS, LOG_STARTS,
+    ABORTED_TRANSACTIONS, BATCHES, CLEANED, CLIENT_LINES, FILES, HIGH_WATERMARKS, LOG_ENDS, LOG_STARTS,
     PRODUCER_SNAPSHOT_ENTRIES, QUARANTINE, RECORDS, REQUEST_IDS, REQUESTS,
 )  # fmt: skip
 _CODES = {name: code for code, name in error_names().items()}
@@ -173,7 +175,7 @@ def _replay(
         bronze[CLEANED.name],
         with_homes(placement, coordinator_requests),
         with_homes(placement, connection_epochs),
-        final_ends(bronze[LOG_ENDS.name], metadata, TRANSACTIONS_TOPIC),
+        log_ends(bronze[LOG_ENDS.name], bronze[HIGH_WATERMARKS.name], metadata, TRANSACTIONS_TOPIC),
         logs=logs,
         request_ids=numbers_of(bronze[REQUEST_IDS.name], clients_of(requests)),
         operated=list(tuples(operated(account.pack(accounts, 1)))),
@@ -279,6 +281,11 @@ def _write_checkpoints(bronze: Bronze, case: Case) -> None:
     for name, end in ends.items():
         closed = {"broker_id": 1, "broker_epoch": case.get("closed_by", BROKER_EPOCH)}
         bronze[LOG_ENDS.name].append({**_place(name), **closed, "log_end_offset": end})
+    for broker_id, offset, *ms in case.get("noted", []):
+        times = [datetime.fromtimestamp(each / 1000, UTC) for each in ms]
+        noted = dict(zip(("written_at", "segment_written_at"), times, strict=True))
+        row = {**_place(COORDINATOR), "broker_id": broker_id, "high_watermark": offset, **noted}
+        bronze[HIGH_WATERMARKS.name].append(row)
     for name, start in case.get("starts", {}).items():
         bronze[LOG_STARTS.name].append({**_place(name), "broker_id": 1, "log_start_offset": start})
 

@@ -23,7 +23,6 @@ from fencepost.protocols.offset_commit.order import Between, Order, epochs_of
 from fencepost.protocols.offset_commit.requests import CommitRequest
 from fencepost.protocols.offset_commit.shard import GroupEvidence, ShardEvidence
 from fencepost.protocols.offset_commit.unlogged_commits import unlogged_commits
-from fencepost.replay.coverage import has_end
 from fencepost.replay.logs import Longs
 from fencepost.replay.request_clocks import leaders_by_clock
 from fencepost.replay.terms import Terms
@@ -70,8 +69,8 @@ class RequestPlacement:
         elected = leaders_by_clock(
             elected, log.leader_epoch.tolist(), matching.other_clocks | matching.unlike
         )
-        begun, ended = evidence.incarnation.has_begun, has_end(log, evidence.end)
-        terms = Terms(log.terms(elected), log.stretches, begun=begun, ended=ended)
+        begun, past = evidence.incarnation.has_begun, evidence.end.known_past(log)
+        terms = Terms(log.terms(elected), log.stretches, begun=begun, past=past)
         # this step finds out how late lines were, which the next one needs
         matching.place_without_clock(terms, self.lateness)
         self.matches = matching.place_by_clock(self.lateness, state_at)
@@ -81,7 +80,7 @@ class RequestPlacement:
         self._recorded = RecordedRequests(requests, self.matches)
         self.leaders = {**elected, **leaders_who_answered(requests, self.matches)}
         self._terms = Terms(
-            log.terms(self.leaders), log.stretches, begun=begun, ended=ended, replicated=replicated
+            log.terms(self.leaders), log.stretches, begun=begun, past=past, replicated=replicated
         )
         self.unlogged = unlogged_commits(
             records, matching.without_accepted, evidence, self.leaders, tolerance_ms

@@ -10,6 +10,7 @@ from itertools import pairwise
 from fencepost.protocols.producer_epoch.facts import FOREVER
 from fencepost.replay.coordinator_logs import ONLY, Incarnation
 from fencepost.replay.coverage import LogKey, begins, is_whole
+from fencepost.replay.log_ends import NEVER, NOT_PAST, KnownPast
 from fencepost.replay.logs import Log, Term
 from fencepost.replay.terms import Terms
 
@@ -23,7 +24,7 @@ class Coordinator:
         log: Log,
         leaders: Mapping[int, int | None],
         *,
-        ended: bool = False,
+        past: KnownPast = NOT_PAST,
         replicated: bool = False,
         clean: Set[int] = frozenset(),
         kraft_since: int | None = None,
@@ -31,7 +32,7 @@ class Coordinator:
         incarnation: Incarnation = ONLY,
         unlike: Set[int] = frozenset(),
     ) -> None:
-        """``leaders``: broker ids by leader epoch; ``ended``: coverage.has_end; ``replicated``: whether
+        """``leaders``: broker ids by leader epoch; ``past``: LogEnd.known_past; ``replicated``: whether
         a record takes effect only after other brokers have it; ``clean``: the leader epochs that are
         known to have begun without an unclean election; ``kraft_since``: the first one that the metadata log
         has; ``began``: the offsets from and to which the log was known before it was compacted;
@@ -42,11 +43,12 @@ class Coordinator:
         self.replicated = replicated
         self.log = log
         self.leaders = leaders
-        self.complete = ended and is_whole(log)
+        self.past = past
+        self.complete = past.is_final and is_whole(log)
         self.incarnation = incarnation
         self.unlike = unlike
         terms = log.terms(leaders)
-        self.terms = Terms(terms, log.stretches, begun=incarnation.has_begun, ended=ended)
+        self.terms = Terms(terms, log.stretches, begun=incarnation.has_begun, past=past)
         self._cut = _cut_terms(terms, clean) if replicated else set()
         self._kraft_since = kraft_since
         self.begins = {stretch.number: begins(log, stretch) for stretch in log.stretches}
@@ -79,13 +81,15 @@ class Coordinator:
         return (is_whole(self.log) and not is_cut, *known_from, *self.known_to(), is_cut)
 
     def known_to(self) -> tuple[int, int | None]:
-        """The time at which the log ends: the newest of its last term, and the broker by whose clock that
-        is.
+        """The time up to which the log is known: at least the newest of its last term, and the broker by
+        whose clock that is.
         """
         if self.complete:
             return FOREVER, None
-        last = self.log.leader_epoch == self.log.leader_epoch.max()
-        return int(self.log.max_timestamp_ms[last].max()), self.leaders.get(int(self.log.leader_epoch.max()))
+        last_epoch = int(self.log.leader_epoch.max())
+        newest_ms = int(self.log.max_timestamp_ms[self.log.leader_epoch == last_epoch].max())
+        leader = self.leaders.get(last_epoch)
+        return max(newest_ms, NEVER if leader is None else self.past.until.get(leader, NEVER)), leader
 
     def known_from(self) -> tuple[int | None, int | None]:
         """The time until which the log was compacted, and the broker by whose clock that is, if one broker

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from fencepost.protocols.producer_epoch.id_state import IdState, Moment
 from fencepost.replay.coordinator_logs import ONLY, Incarnation
+from fencepost.replay.log_ends import ANYWHERE, LogEnd
 
 
 @dataclass(frozen=True)
@@ -16,8 +17,8 @@ class CoordinatorEvidence:
     """The rows of one coordinator's log.
 
     ``key``: cluster, topic, partition and partition_key, which is None if there is no log. ``incarnation``:
-    the one of ``__transaction_state`` whose log it is. ``end``: the first
-    offset that was never written, None if that is not known. ``states``: by transactional id, what is known
+    the one of ``__transaction_state`` whose log it is. ``end``: where it ends.
+    ``states``: by transactional id, what is known
     of it before the first record; ``began``: the offsets from and to which the log was known then.
     ``dumped_at``: where the states are dumped, None if they are not.
     """
@@ -28,7 +29,7 @@ class CoordinatorEvidence:
     quarantine: pa.Table
     cleaned_to: Sequence[int]
     incarnation: Incarnation = ONLY
-    end: int | None = None
+    end: LogEnd = ANYWHERE
     states: Mapping[str, IdState] = field(default_factory=dict)
     began: tuple[int, int] | None = None
     dumped_at: Moment | None = None

@@ -28,7 +28,7 @@ from fencepost.replay.coordinator_logs import ONLY, UNKNOWN, CoordinatorLogs, In
 from fencepost.replay.garbage_collection import collection_paused
 from fencepost.replay.keys import TRANSACTIONS_TOPIC, topic_key
 from fencepost.replay.line_times import LineTimes
-from fencepost.replay.log_ends import Ends
+from fencepost.replay.log_ends import ANYWHERE, Ends
 from fencepost.replay.metadata import ClusterMetadata
 from fencepost.replay.placement import UNTOLD
 from fencepost.tables import REQUEST_IDS
@@ -56,7 +56,7 @@ class Coordinators:
     ``silver.producer_requests`` (request_rows.concerns_coordinators, verifications.committed) and of
     verifications.BEGAN, with the columns homes.HOME.
     ``connection_epochs``: account.CONNECTION_EPOCH of the first step, for the ids of these logs. ``ends``:
-    where logs end that will never be written again (log_ends.final_ends). ``states``: rows of ID_STATES;
+    where logs end (log_ends.log_ends). ``states``: rows of ID_STATES;
     ``began``: by cluster and partition_key, the offsets from and to which a log was known where these states
     were dumped. ``dump_ms``: by cluster whose states are dumped, the time (state.dump_offset).
     ``line_times``: what times of lines are worth. ``logs``: by cluster, the incarnations
@@ -181,7 +181,7 @@ def _evidence(coordinators: Coordinators) -> Iterable[CoordinatorEvidence]:
             coordinators.quarantine.filter(pc.equal(coordinators.quarantine["cluster"], cluster)),
             checkpoints_of(coordinators.cleaned, (cluster, TRANSACTIONS_TOPIC, topic_id, partition)),
             incarnation,
-            end=None if incarnation.is_gone else coordinators.ends.get((cluster, partition)),
+            end=ANYWHERE if incarnation.is_gone else coordinators.ends.get((cluster, partition), ANYWHERE),
             states=states.get((cluster, partition_key), {}),
             began=coordinators.began.get((cluster, partition_key)),
             dumped_at=_dumped_at(log_batches, coordinators.dump_ms.get(cluster)),

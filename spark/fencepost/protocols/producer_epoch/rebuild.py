@@ -68,7 +68,7 @@ from fencepost.replay.evidence import Evidence
 from fencepost.replay.incarnations import coordinator_logs
 from fencepost.replay.keys import METADATA_TOPIC, TRANSACTIONS_TOPIC
 from fencepost.replay.line_times import LineTimes
-from fencepost.replay.log_ends import final_ends
+from fencepost.replay.log_ends import log_ends
 from fencepost.tables import (
     ABORTED_TRANSACTIONS,
     BATCHES,
@@ -238,7 +238,7 @@ def _replayed_coordinators(
                 "request_ids": engine.collect(request_ids),
                 "operated": frozenset(tuples(by_operators)),
             },
-            final_ends(evidence.log_ends, metadata, TRANSACTIONS_TOPIC),
+            log_ends(evidence.log_ends, evidence.high_watermarks, metadata, TRANSACTIONS_TOPIC),
             metadata,
             evidence.tolerance_ms,
             engine.parallelism,

@@ -52,10 +52,11 @@ from fencepost.protocols.producer_epoch.verifications import verified_during
 from fencepost.protocols.producer_epoch.verified_transactions import Verified, verified_transactions
 from fencepost.protocols.producer_epoch.witnesses import Witnesses
 from fencepost.replay.coordinator_logs import UNKNOWN
-from fencepost.replay.coverage import LogKey, has_end, log_coverage
+from fencepost.replay.coverage import LogKey, log_coverage
 from fencepost.replay.keys import TRANSACTIONS_TOPIC
 from fencepost.replay.late_lines import LateLines
 from fencepost.replay.line_times import LineTimesOfCluster
+from fencepost.replay.log_ends import LogEnd
 from fencepost.replay.logs import Batches, Log
 from fencepost.replay.metadata import ClusterMetadata
 from fencepost.replay.request_clocks import (
@@ -134,13 +135,13 @@ class TransactionStateManager:
     def _load(self, evidence: CoordinatorEvidence, key: LogKey, metadata: ClusterMetadata) -> Coordinator:
         pieces = unread_by_log(evidence.quarantine).get(key[:3], [])
         incarnation, end = evidence.incarnation, evidence.end
-        if end is not None:
+        if end.final is not None:
             # a log that ends before the offset at which it was closed lacks its end
-            pieces.append(UnreadPiece(TRANSACTIONS_TOPIC, key[2], end - 1, "", 0))
+            pieces.append(UnreadPiece(TRANSACTIONS_TOPIC, key[2], end.final - 1, "", 0))
         if incarnation.misses_end_of(key[2]):
             pieces.append(missing_end(TRANSACTIONS_TOPIC, key[2]))
         elif incarnation.is_gone:
-            end = int(pc.max(evidence.batches["last_offset"]).as_py()) + 1
+            end = LogEnd(int(pc.max(evidence.batches["last_offset"]).as_py()) + 1)
         log = Log(
             Batches.of(evidence.batches),
             damaged=damaged_batches(evidence.records),
@@ -183,7 +184,7 @@ class TransactionStateManager:
             key,
             log,
             leaders_by_clock(leaders, log.leader_epoch.tolist(), others),
-            ended=has_end(log, end),
+            past=end.known_past(log),
             replicated=metadata.is_replicated(*of_log),
             clean=metadata.clean_epochs(*of_log),
             kraft_since=min(elected, default=None),

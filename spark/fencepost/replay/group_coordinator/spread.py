@@ -24,7 +24,7 @@ from fencepost.replay.group_coordinator.shards import (
 )
 from fencepost.replay.incarnations import coordinator_logs
 from fencepost.replay.keys import OFFSETS_TOPIC
-from fencepost.replay.log_ends import final_ends
+from fencepost.replay.log_ends import log_ends
 from fencepost.replay.logs import BATCH_COLUMNS
 from fencepost.replay.metadata import ClusterMetadata, Sighting
 from fencepost.replay.placement import Placement
@@ -122,7 +122,7 @@ def placement_and_facts(evidence: Evidence) -> tuple[Placement, Facts]:
     metadata = _with_sightings(evidence, engine.collect(engine.map(commits, sightings, SIGHTINGS)))
     unread = unread_lines(engine.collect(engine.map(quarantine, of_request_logs, UNREAD)))
     moved = {cluster: placement.moved(cluster) for cluster in placement.timed}
-    ends = final_ends(evidence.log_ends, metadata, OFFSETS_TOPIC)
+    ends = log_ends(evidence.log_ends, evidence.high_watermarks, metadata, OFFSETS_TOPIC)
     return placement, Facts(metadata, unread, evidence.cuts, evidence.line_times, logs, moved, ends)
 
 
