@@ -5,6 +5,7 @@ marts.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 
@@ -87,16 +88,16 @@ REASONS = {
     NOT_CAPTURED: Reason(
         "The records, lines or files that would tell it are not among the evidence that was read.",
         "The missing segments and request logs: check log_dirs and request_logs of every broker, and what "
-        "marts.fct_quarantine lists. Nothing, where compaction was first. The next audit, where a request "
-        "came after the newest record of its coordinator's log; of copies, one that keeps files' times.",
+        "marts.fct_quarantine lists. Nothing, where compaction was first.",
     ),
     UNREAD: Reason(
         "The evidence that would tell it is there, and could not be read.",
         "A whole copy of what marts.fct_quarantine lists, or subscriptions of a type that is read.",
     ),
     EVIDENCE_ENDS: Reason(
-        "The evidence ends too soon after it to tell what followed.",
-        "The next run, if the log goes on.",
+        "The evidence ends before it, or too soon after it to tell what followed.",
+        "The next run, if the log goes on. Of copies, one in which files keep their times; newest segments "
+        "that marts.fct_quarantine lists as missing.",
     ),
     NOT_LOGGED: Reason(
         "Kafka writes no record that tells it, and no line at the level of its log.",
@@ -146,6 +147,14 @@ REASONS = {
     ),
 }
 """Every reason, by its word."""
+
+
+def behind_end(log: str, newest_ms: int) -> Unknown:
+    """EVIDENCE_ENDS for a request that came after the newest record of ``log`` that was read."""
+    at = f"{datetime.fromtimestamp(newest_ms / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    return Unknown(
+        EVIDENCE_ENDS, f"evidence ends: this came after the newest record of {log} that was read, of {at}"
+    )
 
 
 def other_log(broker_id: int, log: str) -> Unknown:

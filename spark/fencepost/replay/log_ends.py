@@ -80,10 +80,10 @@ class LogEnd:
         A broker decides by its own replica. So what it noted tells of the requests that it answered, whoever
         led the log afterwards.
         """
-        if not len(log):
+        newest_ms = log.newest_ms
+        if newest_ms is None:
             return NOT_PAST
-        newest = int(log.last_offset.argmax())
-        end, newest_ms = int(log.last_offset[newest]) + 1, int(log.max_timestamp_ms[newest])
+        end = int(log.last_offset.max()) + 1
         if self.final is not None and end >= self.final:
             return KnownPast(is_final=True)
         return KnownPast(

@@ -186,6 +186,11 @@ class Log:
     def __len__(self) -> int:
         return len(self.rows)
 
+    @property
+    def newest_ms(self) -> int | None:
+        """The time of the newest batch, in ms; None without a batch."""
+        return int(self.max_timestamp_ms[self.last_offset.argmax()]) if len(self) else None
+
     def find(self, base_offset: int, leader_epoch: int) -> int | None:
         """The place of a batch in this log; None if it did not survive or is missing."""
         at = int(np.searchsorted(self.base_offset, base_offset))

@@ -45,11 +45,12 @@ class Commits:
         lateness: Lateness,
         base: Base | None,
         contradicted: Base | None,
+        newest_ms: int | None,
         untold: bool = False,
     ) -> None:
         """``untold``: it is not known which incarnation of the log decided the requests."""
         log = f"{OFFSETS_TOPIC}-{'?' if partition is None else partition}"
-        self._reasons = Reasons(log, lateness, base, contradicted, untold=untold)
+        self._reasons = Reasons(log, lateness, base, contradicted, newest_ms=newest_ms, untold=untold)
         self._metadata = metadata
         self._matches, self._outcomes = matches, Outcomes(offsets, matches, lateness)
         self.commits = commit_rows(cluster, requests, self._outcomes)

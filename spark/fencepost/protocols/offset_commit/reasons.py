@@ -18,6 +18,7 @@ from fencepost.reasons import (
     SEVERAL_STATES,
     TOPIC_UNKNOWN,
     Unknown,
+    behind_end,
     other_log,
 )
 from fencepost.replay.group_coordinator.requests import ELSEWHERE
@@ -34,14 +35,17 @@ class Reasons:
         base: Base | None,
         contradicted: Base | None = None,
         *,
+        newest_ms: int | None = None,
         untold: bool = False,
     ) -> None:
         """``log``: the name of the coordinator's partition; ``base``: the part of it that compaction left;
-        ``contradicted``: that part, if it is left out since it contradicts what follows; ``untold``: it is
-        not known which incarnation of the log decided the commits.
+        ``contradicted``: that part, if it is left out since it contradicts what follows; ``newest_ms``: the
+        time of its newest record, if others may have followed; ``untold``: it is not known which incarnation
+        of the log decided the commits.
         """
         self._contradicted = contradicted
         self._log = log
+        self._newest_ms = newest_ms
         self._untold = untold
         self._lateness = lateness
         self._base = base
@@ -95,6 +99,8 @@ class Reasons:
                 "log deleted: the log of the group's coordinator was deleted around this commit, and nothing "
                 "tells whether the old or the new coordinator decided it",
             )
+        if self._newest_ms is not None and self._newest_ms < commit.request.responded_ms:
+            return behind_end(self._log, self._newest_ms)
         if commit.accepted:
             return Unknown(
                 NOT_CAPTURED,

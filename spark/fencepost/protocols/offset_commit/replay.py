@@ -134,6 +134,7 @@ class GroupCoordinatorShard:
             lateness=self._lateness,
             base=evidence.log.base,
             contradicted=evidence.log.contradicted,
+            newest_ms=None if evidence.incarnation.is_gone else evidence.log.newest_ms,
             untold=evidence.incarnation is UNKNOWN,
         )
         unlogged = unlogged_rows(

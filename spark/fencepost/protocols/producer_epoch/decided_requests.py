@@ -33,6 +33,7 @@ from fencepost.reasons import (
     NOT_CAPTURED,
     SEVERAL_STATES,
     Unknown,
+    behind_end,
     other_log,
 )
 from fencepost.replay.columns import Columns
@@ -216,6 +217,10 @@ def _no_record(request: RequestRow, coordinator: Coordinator | None, log: str, *
             LOST_IN_ELECTION,
             f"an unclean election may have taken records of {log} from around this request",
         )
+    # nothing comes behind the end of a deleted log
+    newest_ms = None if coordinator is None or coordinator.incarnation.is_gone else coordinator.log.newest_ms
+    if newest_ms is not None and newest_ms < request.responded_ms:
+        return behind_end(log, newest_ms)
     return Unknown(
         NOT_CAPTURED,
         f"the record of this request is not in the captured log of {log}"
