@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from pyiceberg.catalog import Catalog
@@ -12,6 +12,7 @@ from pyiceberg.catalog import Catalog
 from fencepost import lake
 from fencepost.capture import stores
 from fencepost.capture.checkpoints import REPLICATED, entries, log_dirs
+from fencepost.capture.collectors import collector
 from fencepost.capture.files import inside, modified, names
 from fencepost.capture.log_dirs import topic_id_of
 from fencepost.capture.plan import READ_WHOLE
@@ -20,11 +21,14 @@ from fencepost.tables import HIGH_WATERMARKS
 
 _SEGMENT = re.compile(r"\d{20}\.log", re.ASCII)
 
+_OF_COLLECTORS = timedelta(minutes=5)
+
 Row = tuple[Any, ...]
 
 
 def note_high_watermarks(catalog: Catalog, clusters: Sequence[Cluster], run_id: str, now: datetime) -> int:
-    """Put into ``bronze.high_watermarks`` what is newer than the rows there; returns how many rows are new.
+    """Put into ``bronze.high_watermarks`` what is newer than the rows there (of a collector, which comes each
+    minute: newer by some minutes); returns how many rows are new.
 
     A live broker writes the checkpoint every five seconds (ReplicaManager), whether anything has changed or
     not. So its time tells until when a log had not gone on behind its high watermark. Objects of a store
@@ -34,11 +38,12 @@ def note_high_watermarks(catalog: Catalog, clusters: Sequence[Cluster], run_id: 
     where = [{"cluster": frozenset(cluster.name for cluster in clusters)}]
     rows = lake.scan(catalog, HIGH_WATERMARKS, columns, where).to_pylist()
     newest = {_key(row): row for row in rows}
+    spare = timedelta(0) if collector(run_id) is None else _OF_COLLECTORS
     new: dict[Row, dict[str, Any]] = {}
     for values in _noted(clusters):
         row = dict(zip(columns, (*values, run_id, now), strict=True))
         known = new.get(_key(row), newest.get(_key(row)))
-        if known is None or known["written_at"] < row["written_at"]:
+        if known is None or known["written_at"] + spare < row["written_at"]:
             new[_key(row)] = row
     if new:
         # only these brokers': another one's collector writes at the same time
