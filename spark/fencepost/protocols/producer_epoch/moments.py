@@ -3,8 +3,9 @@ compacted beginning, and before the end.
 
 A log that will never be written again covers every later time (replay.log_ends). Any other log is known past
 a batch if the coordinator completed a transaction whose marker lies behind the batch; or if the broker that
-led the log dated a record of it after it had answered the Produce of the batch: a broker logs a request
-after it has handled it, never before. Times of clients, and times of other brokers, prove nothing.
+led the log dated a record of it, or noted its end, after it had answered the Produce of the batch: a broker
+logs a request after it has handled it, never before. Times of clients, and times of other brokers, prove
+nothing.
 """
 
 from __future__ import annotations
