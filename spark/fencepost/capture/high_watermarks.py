@@ -18,7 +18,6 @@ from fencepost.capture.plan import READ_WHOLE
 from fencepost.settings import Cluster
 from fencepost.tables import HIGH_WATERMARKS
 
-
 _OF_COLLECTORS = timedelta(minutes=5)
 
 Row = tuple[Any, ...]
