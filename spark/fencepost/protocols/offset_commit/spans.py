@@ -21,8 +21,8 @@ class Generation:
     converts the group, it has the members and no generation. ``followed``: the group has a next record.
     ``next_lost``: a hole in the log may hide one. ``leader_epoch`` is that of its own record;
     ``next_leader_epoch`` shows by which broker's clock ``next_ms`` is. ``next_instances``: instance id ->
-    member id. ``life_after``: the record that ended the group's life before, in which generations had the same
-    numbers.
+    member id. ``life_after``: the record that ended the group's life before, in which generations had the
+    same numbers.
     """
 
     generation: int
