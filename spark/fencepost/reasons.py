@@ -131,8 +131,8 @@ REASONS = {
         is_beyond_logs=True,
     ),
     TOPIC_REMOVED: Reason(
-        "The topic was deleted within the minute by which brokers' clocks may differ: nothing tells what was "
-        "first.",
+        "The topic was deleted, and neither its name nor brokers' clocks, which may differ by a minute, tell "
+        "what was before that.",
         "Nothing: what was in the topic is gone, and holds nobody up.",
         is_beyond_logs=True,
     ),

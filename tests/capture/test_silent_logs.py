@@ -86,6 +86,25 @@ def test_no_request_log_is_asked_of_a_controller(
     assert "none is configured" in found[4][1]
 
 
+def test_a_broker_that_the_configuration_does_not_name_is_told(
+    empty_lake: Callable[[], Settings], captures: Path
+) -> None:
+    home, settings = captures / "incarnations-4.3.1", empty_lake()
+
+    def broker(number: int) -> Broker:
+        log = home / f"broker-{number}" / "kafka-request.log*"
+        return Broker(number, request_logs=(str(log),))
+
+    metadata = str(home / "broker-3" / "log_dir")
+    brokers = [replace(broker(3), log_dirs=(metadata,)), broker(1)]
+    found = _captured(settings, *brokers)
+    assert {broker_id: reason for broker_id, (reason, _) in found.items()} == {2: "no_requests"}
+    assert "the configuration does not" in found[2][1]
+    assert _captured(settings, *brokers, broker(2)) == {}
+    # its lines are in the lake
+    assert _captured(settings, *brokers) == {}
+
+
 def test_a_corrected_zone_moves_each_line_once(empty_lake: Callable[[], Settings], heard: Broker) -> None:
     settings = empty_lake()
 

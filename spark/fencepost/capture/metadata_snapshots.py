@@ -78,9 +78,15 @@ def _parts(source: Source, faults: list[Fault]) -> Iterator[pa.RecordBatch]:
         yield pa.RecordBatch.from_pydict(columns)
 
 
-def _rows(source: Source, read: pa.RecordBatch) -> pa.RecordBatch:
-    name = _FILE.fullmatch(Path(source.file).name)
+def snapshot_of(file: str) -> tuple[int, int]:
+    """The offset and the epoch that a snapshot ends at, by its file's name."""
+    name = _FILE.fullmatch(Path(file).name)
     assert name is not None, "the kind's files have such names"
+    return int(name["offset"]), int(name["epoch"])
+
+
+def _rows(source: Source, read: pa.RecordBatch) -> pa.RecordBatch:
+    offset, epoch = snapshot_of(source.file)
     columns = {each: read[each] for each in read.schema.names}
     columns["value"] = without_secrets(read["record_name"], read["value"])
     written = _log_timestamp(read)
@@ -92,8 +98,8 @@ def _rows(source: Source, read: pa.RecordBatch) -> pa.RecordBatch:
         "cluster": source.cluster,
         "broker_id": source.broker_id,
         "file": source.file,
-        "snapshot_offset": int(name["offset"]),
-        "snapshot_epoch": int(name["epoch"]),
+        "snapshot_offset": offset,
+        "snapshot_epoch": epoch,
         "content_digest": _digest(written, read.filter(pc.invert(read["is_control"]))["value"].to_pylist()),
     }
     return arrow_rows(TABLE, read.num_rows, {**columns, **origin})

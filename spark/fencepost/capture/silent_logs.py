@@ -1,7 +1,8 @@
 """Finds brokers of which no request line was ever read.
 
 No other log says who presented which epoch. A broker with default settings writes an empty file as its
-request log; a pattern may name another log; or none is configured.
+request log; a pattern may name another log; none is configured; or the configuration does not name the broker
+at all.
 """
 
 from __future__ import annotations
@@ -14,13 +15,19 @@ from pyiceberg.catalog import Catalog
 from fencepost import lake
 from fencepost.capture.files import expand, inside, is_folder, names
 from fencepost.capture.log_dirs import partition_of
-from fencepost.capture.plan import REQUEST_LOG, SEGMENT, Fault
+from fencepost.capture.metadata_snapshots import snapshot_of
+from fencepost.capture.plan import METADATA_SNAPSHOT, REQUEST_LOG, SEGMENT, Fault
+from fencepost.replay.metadata_records import REGISTER_BROKER, metadata_records
 from fencepost.settings import Broker, Cluster
-from fencepost.tables import FILES, QUARANTINE, REQUEST_IDS
+from fencepost.tables import FILES, METADATA_SNAPSHOTS, QUARANTINE, REQUEST_IDS
 
 NO_REQUESTS = "no_requests"
 """The reason of these faults."""
 _REMEDY = "correct request_logs in the configuration, or switch on DEBUG on kafka.request.logger"
+_NOT_NAMED = (
+    "the cluster has this broker, by its metadata log, and the configuration does not: name it there, with "
+    "its log_dirs and request_logs (if it is gone for good, kafka-cluster.sh unregister)"
+)
 _TOLD = "what is wrong with each file is said of it"
 _OF_CONTROLLERS = "__cluster_metadata-0"
 _NOT_TOLD = (NO_REQUESTS, "torn_tail")
@@ -33,7 +40,8 @@ def silent_logs(
     """A fault for each broker without any request line, and one for a cluster where all brokers have none.
 
     Not for a broker of which this run's ``faults``, or the quarantine, say what is wrong with its request
-    log, nor for a node without partitions of topics (a controller) for which no request log is configured. A
+    log, nor for a node without partitions of topics (a controller) for which no request log is configured.
+    Brokers that the configuration does not name are those in the newest snapshot of the metadata log. A
     collector knows nothing of logs that are not on its machine, and tells only of those that it was to read.
     """
     where = [{"kind": REQUEST_LOG, "cluster": frozenset(each.name for each in clusters)}]
@@ -82,6 +90,26 @@ def _of_cluster(
             detail = f"no line of one was collected: where the broker runs, {_REMEDY}"
         file = ", ".join(broker.request_logs)
         yield Fault(cluster.name, broker.id, REQUEST_LOG, file, 0, 0, NO_REQUESTS, detail)
+    if is_collector:
+        return
+    named = {broker.id for broker in cluster.brokers}
+    for broker_id in sorted(_registered(catalog, cluster.name) - named):
+        if (cluster.name, broker_id) not in heard and not _has_ids(catalog, cluster.name, broker_id):
+            yield Fault(cluster.name, broker_id, REQUEST_LOG, "", 0, 0, NO_REQUESTS, _NOT_NAMED)
+
+
+def _registered(catalog: Catalog, cluster: str) -> set[int]:
+    """The brokers in the newest snapshot of the metadata log; none without one."""
+    where = [{"kind": METADATA_SNAPSHOT, "cluster": cluster}]
+    notes = lake.scan(catalog, FILES, ("file", "entries"), where)
+    files = notes.filter(pc.greater(notes["entries"], 0))["file"].to_pylist()
+    if not files:
+        return set()
+    offset, epoch = max(map(snapshot_of, files))
+    image = {"cluster": cluster, "snapshot_offset": offset, "snapshot_epoch": epoch}
+    columns = ("record_offset", "timestamp_ms", "record_type", "decode_status", "value")
+    rows = lake.scan(catalog, METADATA_SNAPSHOTS, columns, [{**image, "record_type": REGISTER_BROKER}])
+    return {record.fields["broker_id"] for _, record in metadata_records(rows)}
 
 
 def _has_ids(catalog: Catalog, cluster: str, broker_id: int) -> bool:

@@ -64,6 +64,7 @@ def test_records_that_were_not_committed_are_not_said_to_be_lost_to_their_produc
         "with acks=all was told that they were stored"
     )
     assert reports.loss(row, []) == words
+    assert reports.loss({**row, "how": "preferred"}, []) == words.replace("1, clean", "1, preferred")
     one = words.replace("2 records, offsets 5 to 6", "1 record, offset 5").replace("they were", "it was")
     row |= {"records_lost": 1, "lost_to": 6}
     assert reports.loss(row, []) == one.replace(" them", " it")

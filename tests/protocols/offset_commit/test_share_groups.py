@@ -371,6 +371,12 @@ CASES: dict[str, tuple[list[Event], dict[str, Any], list[tuple[Any, ...]]]] = {
         {},
         [("a", "offsets_altered", None, ())],
     ),
+    "acknowledged within the millisecond": ([A_GETS, (0, "stores", 2, 1)], {}, []),
+    "released within the millisecond": (
+        [A_GETS, (0, "says", "a", 2), (0, "stores", 0, 1), (999, "gets", "b", 2)],
+        {},
+        [("a", None, "not_logged", ("connection_closed", "lock_expired", "released", "session_closed"))],
+    ),
     "acknowledged by halves": (
         [(0, "gets", "a", 1, 1), (500, "says", "a", 2), (500, "says", "a", 2, 1, 1), (500, "stores", 0, 1, 1),
          (999, "gets", "b", 2, 1)],

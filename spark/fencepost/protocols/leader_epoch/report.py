@@ -293,7 +293,8 @@ def loss(row: Row, markers: Sequence[str]) -> str:
     """``markers``: those among the lost records. Without its marker a transaction stays open there, or is
     ended otherwise than in its other partitions.
 
-    A clean election elects a replica in sync, and what that lacks was not committed. Each move of a leader
+    A clean election elects a replica in sync, the preferred one or another, and what that lacks was not
+    committed. Each move of a leader
     that is written to may cut off such records; they are seen if a replica that was removed still has them.
     """
     brokers = ", ".join(row["lost_brokers"] or ())
@@ -303,7 +304,7 @@ def loss(row: Row, markers: Sequence[str]) -> str:
     if one and markers:
         ends = f", a {markers[0].removeprefix('1 ')}"
     committed = ""
-    if row["how"] == "clean":
+    if row["how"] in ("clean", "preferred"):
         they, were = ("it", "was") if one else ("they", "were")
         committed = (
             f"; unless the new leader itself had lost {'it' if one else 'them'}, {they} {were} not "

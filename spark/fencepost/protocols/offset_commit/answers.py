@@ -92,8 +92,8 @@ class Join(NamedTuple):
 
 
 class Since(NamedTuple):
-    """From when on answers tell more than the records before a commit: these have the ``generation``, or end
-    a life of the group at ``ms``.
+    """From when on answers tell more than the records before a commit: these have the ``generation``, in a
+    life of the group that began after ``ms``, or end one then.
     """
 
     generation: int = 0
@@ -291,12 +291,16 @@ class Answers:
         """The JoinGroups of one member."""
         return self._joins_of.get((broker_id, member_id), ())
 
-    def replacements(self, request: CommitRequest) -> Sequence[Join]:
+    def replacements(self, request: CommitRequest, since: Since) -> Sequence[Join]:
         """The JoinGroups of other members with the group instance id that a commit presents."""
         if request.instance_id is None:
             return ()
         joins = self._joins_as.get((request.broker_id, request.instance_id), ())
-        return [each for each in joins if each.arrival.line.member_id != request.member_id]
+        return [
+            each
+            for each in joins
+            if each.arrival.line.member_id != request.member_id and each.arrival.line.responded_ms >= since.ms
+        ]
 
     def signs(self, broker_id: int, member_id: str) -> Signs:
         """When a member left and gave its last sign of life, as one broker's answers show."""

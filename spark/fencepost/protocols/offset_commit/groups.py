@@ -190,7 +190,9 @@ class Group(Lives[Histories]):
             return
         members = {member.member_id: member for member in record.classic_members or ()}
         generation = record.epoch or 0
-        self.written = span.generation = Generation(generation, list(members), record.leader_epoch)
+        self.written = span.generation = Generation(
+            generation, list(members), record.leader_epoch, self.ended
+        )
         span.ownership.note_generation(generation, self.no)
         known = self._is_known_alive(record)
         for member_id, member in members.items():

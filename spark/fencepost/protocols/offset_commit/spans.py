@@ -21,12 +21,14 @@ class Generation:
     converts the group, it has the members and no generation. ``followed``: the group has a next record.
     ``next_lost``: a hole in the log may hide one. ``leader_epoch`` is that of its own record;
     ``next_leader_epoch`` shows by which broker's clock ``next_ms`` is. ``next_instances``: instance id ->
-    member id.
+    member id. ``life_after``: the record that ended the group's life before, in which generations had the
+    same numbers.
     """
 
     generation: int
     member_ids: list[str]
     leader_epoch: int
+    life_after: GroupRecord | None = None
     next_generation: int | None = None
     next_member_ids: list[str] | None = None
     next_instances: Mapping[str, str] | None = None

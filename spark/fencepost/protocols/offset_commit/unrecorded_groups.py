@@ -24,6 +24,20 @@ _OF_GROUPS_WITH_MEMBERS = frozenset({"UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID", 
 _NAMES_MISSING_GROUP = 9
 
 
+def began_after(
+    ended: GroupRecord | None,
+    request: CommitRequest,
+    leaders: Mapping[int, int | None],
+    lateness: Lateness,
+) -> int:
+    """When the life before had ended, by the clock of the request's broker, whose memory has the group; 0 if
+    another one ended it. ``leaders``: leader epoch -> broker id.
+    """
+    if ended is None or leaders.get(ended.leader_epoch) != request.broker_id:
+        return 0
+    return ended.timestamp_ms - lateness.of(request)
+
+
 class UnrecordedGroups:
     """The evidence that one group may exist before its first record, or after the last record of a life."""
 
@@ -94,11 +108,7 @@ class UnrecordedGroups:
         return place < len(self._commits) and (following is None or self._commits[place] < following.offset)
 
     def _since_ms(self, ended: GroupRecord | None, request: CommitRequest) -> int:
-        """When the life before had ended, by the clock of the request's broker, whose memory has the group; 0
-        if another one ended it.
-        """
-        same_clock = ended is not None and self._leaders.get(ended.leader_epoch) == request.broker_id
-        return ended.timestamp_ms - self._lateness.of(request) if ended is not None and same_clock else 0
+        return began_after(ended, request, self._leaders, self._lateness)
 
 
 def _is_told_as_member(request: CommitRequest, following: GroupRecord | None) -> bool:

@@ -32,6 +32,7 @@ from fencepost.protocols.offset_commit.moments import (
 from fencepost.protocols.offset_commit.requests import Commit, CommitRequest
 from fencepost.protocols.offset_commit.spans import Generation
 from fencepost.protocols.offset_commit.states import ABSENT, State
+from fencepost.protocols.offset_commit.unrecorded_groups import began_after
 from fencepost.replay.line_times import LineTimesOfCluster
 from fencepost.replay.unread_lines import UnreadLines
 
@@ -72,7 +73,7 @@ class UnwrittenStates:
         member.
         """
         request, state, empty = at.commit.request, at.state, at.state.empty
-        since = Since(at.generation.generation)
+        since = self._since(request, at.generation)
         if empty and (
             not at.commit.accepted
             or self.answers.joins(request.broker_id).may_precede(request, at.start_ms, since)
@@ -92,6 +93,10 @@ class UnwrittenStates:
             instance_fenced=None if may_be_gone and request.instance_id is not None else _instance_fenced(at),
         )
 
+    def _since(self, request: CommitRequest, generation: Generation) -> Since:
+        began_ms = began_after(generation.life_after, request, self.leaders, self.lateness)
+        return Since(generation.generation, began_ms)
+
     def _moment(self, commit: Commit, state: State, generation: Generation) -> Moment:
         request, epoch = commit.request, generation.next_leader_epoch
         led_by = None if epoch is None else self.leaders.get(epoch)
@@ -107,7 +112,7 @@ class UnwrittenStates:
             self.answers.bounds(generation, request.broker_id),
             signs,
             self.answers.joins_of(request.broker_id, request.member_id),
-            self.answers.replacements(request),
+            self.answers.replacements(request, self._since(request, generation)),
             self._own(request, state, generation, next_ms),
             bool(self.unread_lines.get(request.file)),
             # a new coordinator loads the log, in which the member is still one
@@ -125,7 +130,7 @@ class UnwrittenStates:
             # one that was removed never joins again: member ids are given once
             return False
         start_ms = request.requested_ms - self.lateness.of(request)
-        since = Since(generation.generation)
+        since = self._since(request, generation)
         if state.member_known:
             return self.answers.shows_join(request, start_ms, since)
         following = generation.next_member_ids or ()

@@ -32,6 +32,10 @@ _REMOVED = Unknown(
     TOPIC_REMOVED,
     "clocks do not tell whether the coordinator's transaction ended before the topic was deleted",
 )
+_REMOVED_BY_NAME = Unknown(
+    TOPIC_REMOVED,
+    "the coordinator's records have only the name of the topic, which was deleted and created again",
+)
 _ALIKE = Unknown(NOT_TOLD_APART, "nothing tells which of the coordinator's transactions it is part of")
 
 
@@ -43,15 +47,17 @@ def why_unknown(listed: Longs, open_: Longs, left: Longs, moments: Moments) -> d
     once these may belong to another one of its name. Without any, what counts is how far the coordinator's
     log is known.
     """
+    is_gone = (open_ == 1) & (moments.ended_ms != UNKNOWN)
     why = (
         (listed != UNKNOWN, ALL_KNOWN),
         (open_ == UNKNOWN, _HOLE),
         (moments.cut, _CUT),
         (~moments.whole, _COORDINATORS_HOLE),
         (~moments.begins_since, _CLEANED),
+        (~moments.created_once & (left > 0) & is_gone, _REMOVED_BY_NAME),
         (~moments.created_once & (left > 0), _BY_NAME),
         (~moments.known_past, _ENDS),
-        ((open_ == 1) & (moments.ended_ms != UNKNOWN), _REMOVED),
+        (is_gone, _REMOVED),
         (open_ == 1, _PARTITION_ENDS),
         (np.ones(len(listed), dtype=np.bool_), _ALIKE),
     )

@@ -169,19 +169,24 @@ _IN_ZOOKEEPER = Unknown(IN_ZOOKEEPER, "the epoch at which the coordinator was el
 def _unknown(due: Due, is_known: Sequence[bool], too_soon: Flags, facts: Facts) -> list[Unknown]:
     """Of each row, why its markers are not known, or else the epoch of the coordinator that prepared it."""
     names = ("cluster", "name", "prepared_by_epoch")
-    rows = zip(*(due.rows[name].to_pylist() for name in names), is_known, too_soon, strict=True)
+    fewer = due.marker_count < due.of_epoch
+    rows = zip(*(due.rows[name].to_pylist() for name in names), is_known, too_soon, fewer, strict=True)
     return [
-        _why_unknown((cluster, name), facts, ends=ends)
+        _why_unknown((cluster, name), facts, ends=ends, fewer=less)
         if not known
         else (_IN_ZOOKEEPER if epoch is None and cluster in facts.in_zookeeper else ALL_KNOWN)
-        for cluster, name, epoch, known, ends in rows
+        for cluster, name, epoch, known, ends, less in rows
     ]
 
 
-def _why_unknown(place: tuple[str, str], facts: Facts, *, ends: bool) -> Unknown:
+def _why_unknown(place: tuple[str, str], facts: Facts, *, ends: bool, fewer: bool) -> Unknown:
+    """``fewer``: the partition has fewer markers of the epoch than the coordinator has transactions, as where
+    its topic was deleted before the last of them ended.
+    """
     if facts.whole.get(place, False):
-        is_removed = (place[0], place[1].rpartition(":")[0]) in facts.removed_once
-        return (_REMOVED if is_removed else _ENDS) if ends else _ALIKE
+        if (ends or fewer) and (place[0], place[1].rpartition(":")[0]) in facts.removed_once:
+            return _REMOVED
+        return _ENDS if ends else _ALIKE
     if place in facts.shortened:
         return _SHORTENED
     return _MADE_AGAIN if place in facts.made_again else _HOLE

@@ -54,6 +54,8 @@ class Lives(Generic[Out]):
         self.alive = False
         self.known = False
         self.group_type: str | None = None
+        self.ended: GroupRecord | None = None
+        """The record that ended the newest life that is over."""
         self._stretches = stretches
         self._first_life = incarnation.first_life(partition)
         self._end_of_log = end_of_log(stretches, incarnation)
@@ -111,7 +113,7 @@ class Lives(Generic[Out]):
             self._leave_stretch(out, at)
             self._over = True
             self._write_coverage(at, out)
-        self._end_seen_in = record.stretch
+        self._end_seen_in, self.ended = record.stretch, record
 
     def finish(self, out: Out) -> None:
         """End the log: write what is still open."""

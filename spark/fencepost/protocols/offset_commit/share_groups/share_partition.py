@@ -106,7 +106,11 @@ class SharePartition:
         found: list[Redelivery] = []
         at = 0
         for delivery in deliveries:
-            while at < len(records) and records[at].timestamp_ms <= delivery.responded_ms:
+            while (
+                at < len(records)
+                and records[at].timestamp_ms <= delivery.responded_ms
+                and not _may_end(records[at], delivery)
+            ):
                 self._apply(records[at])
                 at += 1
             self._take_ahead(delivery, records, at)
@@ -286,6 +290,18 @@ class SharePartition:
         if len(self._pieces) > _KEPT:
             del self._pieces[: _KEPT // 2]
             del self._firsts[: _KEPT // 2]
+
+
+def _may_end(record: StateRecord, delivery: ShareLine) -> bool:
+    """Whether a record may have ended a delivery, and so came after it: a member may acknowledge within the
+    millisecond, or before the line of its fetch is written.
+    """
+    return record.timestamp_ms >= delivery.requested_ms and any(
+        batch.delivery_count == delivery.number
+        and batch.first_offset <= delivery.last_offset
+        and delivery.first_offset <= batch.last_offset
+        for batch in record.batches
+    )
 
 
 class _Mark(NamedTuple):
