@@ -86,10 +86,12 @@ def test_no_request_log_is_asked_of_a_controller(
     assert "none is configured" in found[4][1]
 
 
+@pytest.mark.parametrize("name", ["incarnations-4.3.1", "healthy-4.3.1"])
 def test_a_broker_that_the_configuration_does_not_name_is_told(
-    empty_lake: Callable[[], Settings], captures: Path
+    empty_lake: Callable[[], Settings], captures: Path, name: str
 ) -> None:
-    home, settings = captures / "incarnations-4.3.1", empty_lake()
+    """Its registration is in a snapshot of the metadata log; of a young cluster, in the log."""
+    home, settings = captures / name, empty_lake()
 
     def broker(number: int) -> Broker:
         log = home / f"broker-{number}" / "kafka-request.log*"

@@ -8,6 +8,7 @@ at all.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence, Set
+from typing import Any
 
 import pyarrow.compute as pc
 from pyiceberg.catalog import Catalog
@@ -17,9 +18,10 @@ from fencepost.capture.files import expand, inside, is_folder, names
 from fencepost.capture.log_dirs import partition_of
 from fencepost.capture.metadata_snapshots import snapshot_of
 from fencepost.capture.plan import METADATA_SNAPSHOT, REQUEST_LOG, SEGMENT, Fault
-from fencepost.replay.metadata_records import REGISTER_BROKER, metadata_records
+from fencepost.replay.keys import METADATA_TOPIC
+from fencepost.replay.metadata_records import REGISTER_BROKER, UNREGISTER_BROKER, metadata_records
 from fencepost.settings import Broker, Cluster
-from fencepost.tables import FILES, METADATA_SNAPSHOTS, QUARANTINE, REQUEST_IDS
+from fencepost.tables import FILES, METADATA_SNAPSHOTS, QUARANTINE, RECORDS, REQUEST_IDS
 
 NO_REQUESTS = "no_requests"
 """The reason of these faults."""
@@ -28,6 +30,7 @@ _NOT_NAMED = (
     "the cluster has this broker, by its metadata log, and the configuration does not: name it there, with "
     "its log_dirs and request_logs (if it is gone for good, kafka-cluster.sh unregister)"
 )
+_RECORD = ("record_offset", "timestamp_ms", "record_type", "decode_status", "value")
 _TOLD = "what is wrong with each file is said of it"
 _OF_CONTROLLERS = "__cluster_metadata-0"
 _NOT_TOLD = (NO_REQUESTS, "torn_tail")
@@ -41,7 +44,7 @@ def silent_logs(
 
     Not for a broker of which this run's ``faults``, or the quarantine, say what is wrong with its request
     log, nor for a node without partitions of topics (a controller) for which no request log is configured.
-    Brokers that the configuration does not name are those in the newest snapshot of the metadata log. A
+    Brokers that the configuration does not name are those in the metadata log (_registered). A
     collector knows nothing of logs that are not on its machine, and tells only of those that it was to read.
     """
     where = [{"kind": REQUEST_LOG, "cluster": frozenset(each.name for each in clusters)}]
@@ -99,17 +102,21 @@ def _of_cluster(
 
 
 def _registered(catalog: Catalog, cluster: str) -> set[int]:
-    """The brokers in the newest snapshot of the metadata log; none without one."""
+    """The brokers in the newest snapshot of the metadata log; before its first one those in the log."""
     where = [{"kind": METADATA_SNAPSHOT, "cluster": cluster}]
     notes = lake.scan(catalog, FILES, ("file", "entries"), where)
     files = notes.filter(pc.greater(notes["entries"], 0))["file"].to_pylist()
-    if not files:
-        return set()
-    offset, epoch = max(map(snapshot_of, files))
-    image = {"cluster": cluster, "snapshot_offset": offset, "snapshot_epoch": epoch}
-    columns = ("record_offset", "timestamp_ms", "record_type", "decode_status", "value")
-    rows = lake.scan(catalog, METADATA_SNAPSHOTS, columns, [{**image, "record_type": REGISTER_BROKER}])
-    return {record.fields["broker_id"] for _, record in metadata_records(rows)}
+    table, of_log = RECORDS, dict[str, Any](cluster=cluster, topic=METADATA_TOPIC)
+    if files:
+        offset, epoch = max(map(snapshot_of, files))
+        table = METADATA_SNAPSHOTS
+        of_log = {"cluster": cluster, "snapshot_offset": offset, "snapshot_epoch": epoch}
+    changes = [{**of_log, "record_type": each} for each in (REGISTER_BROKER, UNREGISTER_BROKER)]
+    brokers: set[int] = set()
+    for _, record in metadata_records(lake.scan(catalog, table, _RECORD, changes)):
+        change = brokers.add if record.type == REGISTER_BROKER else brokers.discard
+        change(record.fields["broker_id"])
+    return brokers
 
 
 def _has_ids(catalog: Catalog, cluster: str, broker_id: int) -> bool:
