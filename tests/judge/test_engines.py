@@ -87,7 +87,7 @@ def test_tasks_write_the_same_rows(
 ) -> None:
     """Of history in chapters, of which tasks have to judge the last; Spark's have few scopes each."""
     if where == "spark":
-        monkeypatch.setattr(cuts, "AT_ONCE", 5)
+        monkeypatch.setattr(cuts, "AT_ONCE", 20)
     chosen = replace(empty_lake(), clusters=settings().clusters)
     catalog = open_catalog(chosen.lake)
     known = {table.name: table for table in tables()}
