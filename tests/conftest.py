@@ -227,8 +227,8 @@ WITH = {"test_cli.py": "dags", "test_site.py": "dags"}
 SPARK = (
     "bench/test_generated_cluster.py", "capture/*", "dbt", "e2e", "engines/test_failing_tasks.py",
     "iceberg/test_catalog.py", "judge", "protocols", "protocols/leader_epoch", "test_lake.py", "test_plot.py",
-    "test_reading.py", "test_views.py",
-    "tlasql/test_generated.py", "tlasql/test_traps.py",
+    "test_reading.py", "test_secrets.py", "test_views.py",
+    "tlasql/test_generated.py", "tlasql/test_traps.py", "tlasql/test_unplaced.py",
 )  # fmt: skip
 """Those of them that run Spark: its first queries take a process longer than all later ones."""
 LONGEST = "e2e"
@@ -293,3 +293,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Shares:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """In turn, else as they were found."""
     items.sort(key=lambda item: _turn(_share(item.nodeid)))
+
+
+@pytest.fixture
+def unlisted(request: pytest.FixtureRequest) -> set[str]:
+    """Shares that use ``spark`` and are not in its list: a second process would start it, too."""
+    items = [each for each in request.session.items if "spark" in getattr(each, "fixturenames", ())]
+    return {share for share in (_share(each.nodeid) for each in items) if not _runs_spark(share)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shutil
@@ -10,12 +11,13 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
 from configurations import broker_logs, local_lake
 
-from fencepost import lake
+from fencepost import cli, lake
 from fencepost.iceberg.catalog import open_catalog
 from fencepost.pipeline import Run
 from fencepost.protocols import protocols
@@ -46,9 +48,9 @@ def test_an_audit_of_what_was_collected_is_that_of_all_logs(
 ) -> None:
     for broker, config in hosts.items():
         _on_machine(tmp_path, broker)
-        assert "collected: files" in _run("collect", config).stdout
+        assert "collected: files" in _run("collect", config)[1]
     # nothing is read twice
-    assert "rows 0" in _run("collect", hosts[BROKERS[-1]]).stdout
+    assert "rows 0" in _run("collect", hosts[BROKERS[-1]])[1]
     (tmp_path / "kafka").unlink()
     central = tmp_path / "central.toml"
     central.write_text(_config(tmp_path, *(f"[[clusters.brokers]]\nid = {each}" for each in BROKERS)))
@@ -110,16 +112,16 @@ def test_a_collector_says_nothing_of_other_brokers_request_logs(
 def test_doctor_knows_what_was_collected_elsewhere(hosts: Mapping[int, Path], tmp_path: Path) -> None:
     central = tmp_path / "central.toml"
     central.write_text(_config(tmp_path, *(f"[[clusters.brokers]]\nid = {each}" for each in BROKERS)))
-    before = _run("doctor", central)
-    assert before.stdout.count("the lake has nothing of this broker") == len(BROKERS)
-    assert before.returncode == 1
+    code, before = _run("doctor", central)
+    assert before.count("the lake has nothing of this broker") == len(BROKERS)
+    assert code == 1
     assert not (tmp_path / "lake").exists()
     hosts[2].write_text(hosts[2].read_text().replace(f'name = "{CAPTURE}"', 'name = "another"'))
     for broker, config in hosts.items():
         _on_machine(tmp_path, broker)
         _run("collect", config)
     (tmp_path / "kafka").unlink()
-    said = _run("doctor", central).stdout
+    said = _run("doctor", central)[1]
     assert said.startswith("1 to correct")
     assert f"cluster {CAPTURE}, broker 2\n  WRONG  no log_dirs, and the lake has nothing" in said
     assert "note   the lake has logs of cluster another, broker 2, which is not named here" in said
@@ -175,11 +177,13 @@ def _config(folder: Path, *brokers: str) -> str:
     return f'{local_lake(folder)}[[clusters]]\nname = "{CAPTURE}"\n' + "\n".join(brokers)
 
 
-def _run(command: str, config: Path) -> subprocess.CompletedProcess[str]:
-    started = [sys.executable, "-m", "fencepost.cli", command, "--config", str(config)]
-    done = subprocess.run(started, capture_output=True, text=True, check=False)
-    assert done.returncode in (0, 1, 3), done.stderr
-    return done
+def _run(command: str, config: Path) -> tuple[int, str]:
+    """The exit code of a command, and what it printed."""
+    said = io.StringIO()
+    with redirect_stdout(said):
+        code = cli.main([command, "--config", str(config)])
+    assert code in (0, 1, 3)
+    return code, said.getvalue()
 
 
 def _capture(config: Path) -> None:

@@ -194,3 +194,8 @@ def test_the_readme_names_real_make_targets() -> None:
     for document in ("README.md", "CONTRIBUTING.md"):
         named = set(re.findall(r"\bmake ([a-z]+)", (ROOT / document).read_text()))
         assert named <= targets, (document, named - targets)
+
+
+def test_one_process_runs_spark(unlisted: set[str]) -> None:
+    """The list ``SPARK`` in tests/conftest.py says which."""
+    assert unlisted == set()

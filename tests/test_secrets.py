@@ -10,6 +10,7 @@ from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
 from fencepost import cli
+from fencepost.iceberg import patience
 from fencepost.session import _without_secrets
 
 SECRETS = {
@@ -81,6 +82,8 @@ def test_what_fails_says_no_secret(  # noqa: PLR0917 (fixtures)
     config.write_text(CONFIG.format(lake=LAKES[lake], logs=logs))
     for name, value in SECRETS.items():
         monkeypatch.setenv(name, value)
+    # what the last of a minute's attempts says the first one says
+    monkeypatch.setattr(patience, "ATTEMPTS", 1)
     for words in (["doctor"], ["audit"], ["alerts", "--test"]):
         assert cli.main([*words, "--config", str(config)]) not in (0, 3)
         said = capfd.readouterr()

@@ -129,12 +129,12 @@ def test_a_zombie_is_told_once_in_three_days_of_hourly_runs(runs: Runs) -> None:
     runs.found(ZOMBIE, BEGIN, **commit())
     states, told = [], []
     # what follows an hour in which nothing changes is the same
-    for hour in (*range(27), 48, 72):
+    for hour in (0, 1, 2, 23, 24, 25, 26, 48, 72):
         told_now, (incident,) = runs.run(BEGIN + hour * HOUR)
         told += told_now
         states.append(incident["state"])
     assert told == ["A zombie's commit was accepted: client c of group g, t-0"]
-    assert states == ["new", *["ongoing"] * 24, *["over"] * 4]
+    assert states == ["new", *["ongoing"] * 4, *["over"] * 4]
     # a note when it was told, and one when it was over
     assert lake.count(runs.catalog, INCIDENT_NOTES) == 2
 

@@ -77,16 +77,17 @@ def test_a_severity_changes_no_id(silver: Tables, verdicts: Verdicts, found: dic
 
 
 @pytest.mark.usefixtures("all_by_tasks")
-@pytest.mark.parametrize("at_once", [cuts.AT_ONCE, 5])
+@pytest.mark.parametrize("where", ["processes", "spark"])
 def test_tasks_write_the_same_rows(
-    at_once: int,
+    where: str,
     silver: Tables,
     empty_lake: Callable[[], Settings],
     backend_for: Callable[[str], Backend],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Of history in chapters, of which tasks have to judge the last; also where each has few scopes."""
-    monkeypatch.setattr(cuts, "AT_ONCE", at_once)
+    """Of history in chapters, of which tasks have to judge the last; Spark's have few scopes each."""
+    if where == "spark":
+        monkeypatch.setattr(cuts, "AT_ONCE", 20)
     chosen = replace(empty_lake(), clusters=settings().clusters)
     catalog = open_catalog(chosen.lake)
     known = {table.name: table for table in tables()}
@@ -112,10 +113,8 @@ def test_tasks_write_the_same_rows(
 
     here = judged(TaskEngine(catalog))
     assert here == judged(TaskEngine(catalog))
-    scratches = Scratches(catalog)
-    for name in ("processes", "spark"):
-        rebuilt(name)
-        summary, found = judged(TaskEngine(catalog, 3, backend_for(name), scratches))
-        assert summary == here[0]
-        for table in VERDICTS:
-            assert found[table.name] == here[1][table.name]
+    rebuilt(where)
+    summary, found = judged(TaskEngine(catalog, 3, backend_for(where), Scratches(catalog)))
+    assert summary == here[0]
+    for table in VERDICTS:
+        assert found[table.name] == here[1][table.name]

@@ -680,6 +680,10 @@ NamedByLet == LET left[i \in 0 .. Len(q)] ==
 PartOfATuple == LET t == [two EXCEPT ![1] = @ + n, ![2] = ~@, ![1] = q[@]] IN t[2] \/ t[1] < N
 \* @invariant("q_below_one_key", "info", "state")
 BelowOneKey == LET h == [k \in live |-> [r EXCEPT !.at = f[k]]]
-                   i == [h EXCEPT ![key].at = @ + n, ![key].ok = ~@, ![key].at = @ + g[@], !["a"].at = @ * 2]
+                   i == [h EXCEPT ![key].at = @ + n, ![key].ok = ~@, ![key].at = @ + g[@]]
                IN  \A k \in DOMAIN i : i[k].ok => i[k].at >= N
+\* @invariant("q_below_two_keys", "info", "state")
+BelowTwoKeys == LET i == [k \in live |-> [r EXCEPT !.at = f[k]]]
+                    j == [i EXCEPT ![key].at = @ + n, !["a"].at = @ * 2]
+                IN  \A k \in DOMAIN j : j[k].ok => j[k].at >= N
 =============================================================================
