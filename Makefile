@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: .venv/ready java jars-spark classes ## Audit a healthy and a troubled cluster's logs and print what was found
 	@$(BIN)/python demo/run.py
 
-test: .venv/ready java jars classes lint ## Formatting, lint, types and all tests but those of the targets below (some 16 minutes on 2 cores)
+test: .venv/ready java jars classes lint ## Formatting, lint, types and all tests but those of the targets below (some 13 minutes on 2 cores)
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 ##@ Working on it

@@ -28,8 +28,9 @@ copy, so what it says may be so much older.
 _SOON_MS = 2_000
 """A record is in its segment, and the segment has a new time, so soon after the record was dated."""
 _TIMES = ("written_at", "segment_written_at")
-NEVER = -(2**63) + 1
 FOREVER = 2**63 - 1
+"""The time up to which a log is known that will never be written again."""
+NEVER = -FOREVER
 
 
 class KnownPast(NamedTuple):

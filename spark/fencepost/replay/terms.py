@@ -10,11 +10,9 @@ from itertools import accumulate
 import numpy as np
 
 from fencepost.replay.entities import first_of_each, numbered_rows
-from fencepost.replay.log_ends import KnownPast
+from fencepost.replay.log_ends import FOREVER, NEVER, KnownPast
 from fencepost.replay.logs import COMPACTED, Longs, Stretch, Term
 from fencepost.replay.requests import LATEST_MS
-
-_ALWAYS = 2**63 - 1
 
 
 @dataclass(slots=True)
@@ -140,8 +138,8 @@ class Terms:
             terms,
             [self._known_from(*each) for each in zip(terms, before, strict=True)],
             [self._known_to(broker_id, *each) for each in zip(terms, after, strict=True)],
-            [-_ALWAYS, *list(ends)[:-1]],
-            [*begins[1:], _ALWAYS],
+            [NEVER, *list(ends)[:-1]],
+            [*begins[1:], FOREVER],
         )
 
     def _known_from(self, term: Term, stretch_before: int) -> int:
@@ -150,7 +148,7 @@ class Terms:
         what may precede it.
         """
         if stretch_before == term.stretch:
-            return -_ALWAYS
+            return NEVER
         if term.stretch != 0:
             return term.first_ms
         # as in _known_to
@@ -162,7 +160,7 @@ class Terms:
         what may follow it.
         """
         if stretch_after == term.stretch:
-            return _ALWAYS
+            return FOREVER
         if term.stretch != self._newest:
             return term.last_ms
         # behind the newest record this broker may lead again; while another one led it did not, and no two

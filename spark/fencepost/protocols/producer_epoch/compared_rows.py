@@ -12,8 +12,9 @@ from fencepost.protocols.producer_epoch import account
 from fencepost.protocols.producer_epoch.account import Account, rows_of
 from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Flags, Longs, longs
 from fencepost.protocols.producer_epoch.counts import Counts, counted, name_of
-from fencepost.protocols.producer_epoch.facts import FOREVER, Facts, named_producers
+from fencepost.protocols.producer_epoch.facts import Facts, named_producers
 from fencepost.protocols.producer_epoch.markers_due import Due
+from fencepost.replay.log_ends import FOREVER
 
 
 class Comparison:

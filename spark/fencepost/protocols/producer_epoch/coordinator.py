@@ -7,10 +7,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from itertools import pairwise
 
-from fencepost.protocols.producer_epoch.facts import FOREVER
 from fencepost.replay.coordinator_logs import ONLY, Incarnation
 from fencepost.replay.coverage import LogKey, begins, is_whole
-from fencepost.replay.log_ends import NEVER, NOT_PAST, KnownPast
+from fencepost.replay.log_ends import FOREVER, NEVER, NOT_PAST, KnownPast
 from fencepost.replay.logs import Log, Term
 from fencepost.replay.terms import Terms
 

@@ -14,11 +14,8 @@ from fencepost.protocols.producer_epoch.account import Account, rows_of
 from fencepost.protocols.producer_epoch.arrow import UNKNOWN, longs
 from fencepost.protocols.producer_epoch.first_segments import first_segments
 from fencepost.replay.keys import TRANSACTIONS_TOPIC
-from fencepost.replay.log_ends import ends_of_stopped_clusters
+from fencepost.replay.log_ends import FOREVER, ends_of_stopped_clusters
 from fencepost.replay.metadata import CLOCKS_DIFFER_MS, ClusterMetadata
-
-FOREVER = 2**63 - 1
-"""The time up to which a log is known that will never be written again."""
 
 _SENT_AGAIN_MS = 300_000
 """A line may be written late, and what it says may be a batch that was sent before: no earlier than this."""

@@ -12,7 +12,6 @@ from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Flags, Longs, long
 from fencepost.protocols.producer_epoch.counts import Counts, sums_at
 from fencepost.protocols.producer_epoch.facts import (
     ANY_EPOCH,
-    FOREVER,
     NO_COVERAGE,
     CoordinatorCoverage,
     Facts,
@@ -20,6 +19,7 @@ from fencepost.protocols.producer_epoch.facts import (
 from fencepost.protocols.producer_epoch.producer_state import NONE
 from fencepost.protocols.producer_epoch.repeated_markers import Marker, Prepared, repeats
 from fencepost.replay.entities import numbered_rows
+from fencepost.replay.log_ends import FOREVER
 
 _TYPES = ("ABORT", "COMMIT")
 

@@ -16,7 +16,8 @@ import numpy as np
 import pyarrow as pa
 
 from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Flags, Key, Longs, longs
-from fencepost.protocols.producer_epoch.facts import FOREVER, NO_COVERAGE, CoordinatorCoverage, Facts
+from fencepost.protocols.producer_epoch.facts import NO_COVERAGE, CoordinatorCoverage, Facts
+from fencepost.replay.log_ends import FOREVER
 
 
 class Moments:

@@ -26,7 +26,7 @@ from fencepost.protocols.producer_epoch.coordinator_evidence import CoordinatorE
 from fencepost.protocols.producer_epoch.coordinator_rows import CoordinatorRows, add_history
 from fencepost.protocols.producer_epoch.decided_requests import select_decided
 from fencepost.protocols.producer_epoch.endings import added_pairs, committed_without_clock, ended_pairs
-from fencepost.protocols.producer_epoch.facts import FOREVER, NO_EPOCH
+from fencepost.protocols.producer_epoch.facts import NO_EPOCH
 from fencepost.protocols.producer_epoch.fenced_rows import OpenTransactions, add_fencing, add_idempotent
 from fencepost.protocols.producer_epoch.fencings import Fences
 from fencepost.protocols.producer_epoch.forgotten import Forgotten, add_forgotten
@@ -56,7 +56,7 @@ from fencepost.replay.coverage import LogKey, log_coverage
 from fencepost.replay.keys import TRANSACTIONS_TOPIC
 from fencepost.replay.late_lines import LateLines
 from fencepost.replay.line_times import LineTimesOfCluster
-from fencepost.replay.log_ends import LogEnd
+from fencepost.replay.log_ends import FOREVER, LogEnd
 from fencepost.replay.logs import Batches, Log
 from fencepost.replay.metadata import ClusterMetadata
 from fencepost.replay.request_clocks import (
