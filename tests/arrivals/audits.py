@@ -27,7 +27,7 @@ from fencepost.protocols import protocols
 from fencepost.protocols.leader_epoch.bronze import PARTITION_FOLDERS
 from fencepost.replay.run import rebuild
 from fencepost.settings import Lake, Settings, load
-from fencepost.tables import BRONZE, FILES, REQUEST_IDS, VERDICT_COVERAGE, VERDICTS, Table
+from fencepost.tables import BRONZE, FILES, HIGH_WATERMARKS, REQUEST_IDS, VERDICT_COVERAGE, VERDICTS, Table
 
 _CONFIG = "fencepost.toml"
 
@@ -216,7 +216,8 @@ def rows_in(catalog: Catalog, *, verdicts: bool) -> Found:
     """The rows of a lake, less what tells of the runs; ``verdicts``: those of verdicts, too."""
     bronze = (*BRONZE, *OF_PROTOCOLS)
     found = {table.name: _counted(catalog, table, OF_RUN | FOUND_AT - set(table.key)) for table in bronze}
-    del found[FILES.name]
+    # what was read of files, and when brokers had written them, is as it was at the newest run
+    del found[FILES.name], found[HIGH_WATERMARKS.name]
     found[REQUEST_IDS.name] = _ids(catalog)
     found[PARTITION_FOLDERS.name] = _folders(catalog)
     later = (*SILVER, *VERDICTS) if verdicts else SILVER
