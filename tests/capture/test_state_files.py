@@ -303,14 +303,15 @@ def test_a_topics_id_that_comes_late_is_given_to_what_was_read_before(site: Site
 
 def test_what_brokers_noted_of_kafkas_logs_is_kept_if_it_is_newer(site: Site) -> None:
     """Only of logs with a segment. A copy that is older than the one before says nothing new, and a collector
-    does not tell it each minute.
+    does not tell it each minute. A time may be no date.
     """
     folder, checkpoint = site.folder / "data", site.folder / "data" / "replication-offset-checkpoint"
     for name in ("__consumer_offsets-3", "__transaction_state-1", "orders-0"):
         (folder / name).mkdir(parents=True)
         (folder / name / f"{0:020d}.log").touch()
     collects = "collect-0123456789ab-1"
-    for offset, at, run_id in ((7, 100, "run"), (9, 200, "run"), (8, 150, "run"), (9, 210, collects)):
+    noted = ((7, 100, "run"), (9, 200, "run"), (8, 150, "run"), (9, 210, collects), (9, 10**12, "run"))
+    for offset, at, run_id in noted:
         checkpoint.write_text(f"0\n3\n__consumer_offsets 3 {offset}\n__transaction_state 1 0\norders 0 7\n")
         os.utime(folder / "__consumer_offsets-3" / f"{0:020d}.log", (at - 5, at - 5))
         os.utime(checkpoint, (at, at))

@@ -20,6 +20,9 @@ from fencepost.tables import HIGH_WATERMARKS
 
 _OF_COLLECTORS = timedelta(minutes=5)
 
+_NO_TIME = (OSError, OverflowError, ValueError)
+"""A file cannot be read, or has a time that is no date."""
+
 Row = tuple[Any, ...]
 
 
@@ -66,7 +69,7 @@ def _noted(clusters: Sequence[Cluster]) -> Iterator[Row]:
         try:
             # the content may be newer than the time, but never older
             written_at = None if stores.is_object(file) else _written_at(file)
-        except OSError:
+        except _NO_TIME:
             continue
         for topic, partition, offset in entries(file) if written_at else ():
             if topic in READ_WHOLE and offset > 0:
@@ -80,7 +83,7 @@ def _newest_segment(log_dir: str, topic: str, partition: int) -> list[tuple[str 
     try:
         newest = [name for name in names(folder) if name.endswith(".log")][-1:]
         return [(topic_id_of(folder, topic), _written_at(inside(folder, name))) for name in newest]
-    except OSError:
+    except _NO_TIME:
         return []
 
 
