@@ -8,7 +8,6 @@ at all.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence, Set
-from typing import Any
 
 import pyarrow.compute as pc
 from pyiceberg.catalog import Catalog
@@ -30,7 +29,8 @@ _NOT_NAMED = (
     "the cluster has this broker, by its metadata log, and the configuration does not: name it there, with "
     "its log_dirs and request_logs (if it is gone for good, kafka-cluster.sh unregister)"
 )
-_RECORD = ("record_offset", "timestamp_ms", "record_type", "decode_status", "value")
+_CHANGES = frozenset({REGISTER_BROKER, UNREGISTER_BROKER})
+_RECORD = ("cluster", "record_offset", "timestamp_ms", "record_type", "decode_status", "value")
 _TOLD = "what is wrong with each file is said of it"
 _OF_CONTROLLERS = "__cluster_metadata-0"
 _NOT_TOLD = (NO_REQUESTS, "torn_tail")
@@ -44,7 +44,7 @@ def silent_logs(
 
     Not for a broker of which this run's ``faults``, or the quarantine, say what is wrong with its request
     log, nor for a node without partitions of topics (a controller) for which no request log is configured.
-    Brokers that the configuration does not name are those in the metadata log (_registered). A
+    Brokers that the configuration does not name are those of _not_named. A
     collector knows nothing of logs that are not on its machine, and tells only of those that it was to read.
     """
     where = [{"kind": REQUEST_LOG, "cluster": frozenset(each.name for each in clusters)}]
@@ -55,10 +55,20 @@ def silent_logs(
     notes = lake.scan(catalog, FILES, columns, where)
     read = notes.filter(pc.greater(notes["entries"], 0)).group_by(["cluster", "broker_id"]).aggregate([])
     heard = {(row["cluster"], row["broker_id"]) for row in read.to_pylist()}
-    return [
+    faults_found = [
         fault
         for cluster in clusters
         for fault in _of_cluster(catalog, cluster, heard, told, is_collector=is_collector)
+    ]
+    if is_collector:
+        return faults_found
+    without_any = {fault.cluster for fault in faults_found if fault.broker_id is None}
+    return faults_found + [
+        Fault(cluster, broker_id, REQUEST_LOG, "", 0, 0, NO_REQUESTS, _NOT_NAMED)
+        for cluster, broker_id in _not_named(catalog, clusters)
+        if cluster not in without_any
+        and (cluster, broker_id) not in heard
+        and not _has_ids(catalog, cluster, broker_id)
     ]
 
 
@@ -93,30 +103,35 @@ def _of_cluster(
             detail = f"no line of one was collected: where the broker runs, {_REMEDY}"
         file = ", ".join(broker.request_logs)
         yield Fault(cluster.name, broker.id, REQUEST_LOG, file, 0, 0, NO_REQUESTS, detail)
-    if is_collector:
-        return
-    named = {broker.id for broker in cluster.brokers}
-    for broker_id in sorted(_registered(catalog, cluster.name) - named):
-        if (cluster.name, broker_id) not in heard and not _has_ids(catalog, cluster.name, broker_id):
-            yield Fault(cluster.name, broker_id, REQUEST_LOG, "", 0, 0, NO_REQUESTS, _NOT_NAMED)
 
 
-def _registered(catalog: Catalog, cluster: str) -> set[int]:
-    """The brokers in the newest snapshot of the metadata log; before its first one those in the log."""
-    where = [{"kind": METADATA_SNAPSHOT, "cluster": cluster}]
-    notes = lake.scan(catalog, FILES, ("file", "entries"), where)
-    files = notes.filter(pc.greater(notes["entries"], 0))["file"].to_pylist()
-    table, of_log = RECORDS, dict[str, Any](cluster=cluster, topic=METADATA_TOPIC)
-    if files:
-        offset, epoch = max(map(snapshot_of, files))
-        table = METADATA_SNAPSHOTS
-        of_log = {"cluster": cluster, "snapshot_offset": offset, "snapshot_epoch": epoch}
-    changes = [{**of_log, "record_type": each} for each in (REGISTER_BROKER, UNREGISTER_BROKER)]
-    brokers: set[int] = set()
-    for _, record in metadata_records(lake.scan(catalog, table, _RECORD, changes)):
-        change = brokers.add if record.type == REGISTER_BROKER else brokers.discard
-        change(record.fields["broker_id"])
-    return brokers
+def _not_named(catalog: Catalog, clusters: Sequence[Cluster]) -> list[tuple[str, int]]:
+    """Clusters and the ids of their brokers that the configuration does not name: those in the newest
+    snapshot of the metadata log, or before its first one in the log.
+    """
+    names = frozenset(each.name for each in clusters)
+    notes = lake.scan(
+        catalog, FILES, ("cluster", "file", "entries"), [{"kind": METADATA_SNAPSHOT, "cluster": names}]
+    )
+    read = notes.filter(pc.greater(notes["entries"], 0))
+    newest: dict[str, tuple[int, int]] = {}
+    for cluster, file in zip(read["cluster"].to_pylist(), read["file"].to_pylist(), strict=True):
+        newest[cluster] = max(snapshot_of(file), newest.get(cluster, (0, 0)))
+    images = [
+        {"cluster": cluster, "snapshot_offset": offset, "snapshot_epoch": epoch}
+        for cluster, (offset, epoch) in newest.items()
+    ]
+    young = names - newest.keys()
+    logs = [{"cluster": young, "topic": METADATA_TOPIC}] if young else []
+    brokers: set[tuple[str, int]] = set()
+    for table, places in ((METADATA_SNAPSHOTS, images), (RECORDS, logs)):
+        if not places:
+            continue
+        rows = lake.scan(catalog, table, _RECORD, [{**place, "record_type": _CHANGES} for place in places])
+        for (cluster,), record in metadata_records(rows, ("cluster",)):
+            change = brokers.add if record.type == REGISTER_BROKER else brokers.discard
+            change((cluster, record.fields["broker_id"]))
+    return sorted(brokers - {(cluster.name, broker.id) for cluster in clusters for broker in cluster.brokers})
 
 
 def _has_ids(catalog: Catalog, cluster: str, broker_id: int) -> bool:

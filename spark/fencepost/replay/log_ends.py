@@ -10,7 +10,7 @@ the end of what was captured (bronze.high_watermarks).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -50,7 +50,7 @@ NOT_PAST = KnownPast()
 
 
 class Noted(NamedTuple):
-    """A high watermark that a broker noted in ``ms``, when the newest segment had the time ``segment_ms``."""
+    """A high watermark that a broker had noted at ``ms``; ``segment_ms``: the time of the newest segment."""
 
     broker_id: int
     high_watermark: int
@@ -73,7 +73,7 @@ class LogEnd:
     """
 
     final: int | None = None
-    noted: tuple[Noted, ...] = field(default=())
+    noted: tuple[Noted, ...] = ()
 
     def known_past(self, log: Log) -> KnownPast:
         """How long the log is known past its newest record.
@@ -92,10 +92,16 @@ class LogEnd:
         )
 
 
-ANYWHERE = LogEnd()
+NO_END = LogEnd()
+"""Of a log of which nothing was noted."""
 
-Ends = Mapping[tuple[str, int], LogEnd]
-"""(cluster, partition) of one topic -> where the log ends."""
+Ends = Mapping[tuple[str, int | None], LogEnd]
+"""(cluster, partition) of one topic -> where the log ends of the incarnation that is there."""
+
+
+def end_of(ends: Ends, cluster: str, partition: int | None, *, is_gone: bool) -> LogEnd:
+    """Where a log ends; ``is_gone``: it is of a deleted incarnation, of which brokers note nothing."""
+    return NO_END if is_gone else ends.get((cluster, partition), NO_END)
 
 
 def log_ends(rows: pa.Table, noted: pa.Table, metadata: Mapping[str, ClusterMetadata], topic: str) -> Ends:

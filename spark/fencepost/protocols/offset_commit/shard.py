@@ -30,7 +30,7 @@ from fencepost.replay.group_coordinator.needed_records import select_needed_reco
 from fencepost.replay.group_coordinator.records import GroupRecord, Marker
 from fencepost.replay.group_coordinator.requests import CLASSIC_APIS
 from fencepost.replay.line_times import LineTimesOfCluster
-from fencepost.replay.log_ends import ANYWHERE, LogEnd
+from fencepost.replay.log_ends import NO_END, LogEnd
 from fencepost.replay.logs import Log, Longs
 from fencepost.replay.metadata import Topics
 from fencepost.replay.requests import each_line
@@ -60,7 +60,7 @@ class ShardEvidence:
     line_times: LineTimesOfCluster = field(default_factory=LineTimesOfCluster)
     incarnation: Incarnation = ONLY
     moved: frozenset[str] = frozenset()
-    end: LogEnd = ANYWHERE
+    end: LogEnd = NO_END
 
 
 @dataclass(slots=True)

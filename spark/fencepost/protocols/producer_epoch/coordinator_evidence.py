@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from fencepost.protocols.producer_epoch.id_state import IdState, Moment
 from fencepost.replay.coordinator_logs import ONLY, Incarnation
-from fencepost.replay.log_ends import ANYWHERE, LogEnd
+from fencepost.replay.log_ends import NO_END, LogEnd
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class CoordinatorEvidence:
     quarantine: pa.Table
     cleaned_to: Sequence[int]
     incarnation: Incarnation = ONLY
-    end: LogEnd = ANYWHERE
+    end: LogEnd = NO_END
     states: Mapping[str, IdState] = field(default_factory=dict)
     began: tuple[int, int] | None = None
     dumped_at: Moment | None = None

@@ -28,7 +28,7 @@ from fencepost.replay.coordinator_logs import ONLY, UNKNOWN, CoordinatorLogs, In
 from fencepost.replay.garbage_collection import collection_paused
 from fencepost.replay.keys import TRANSACTIONS_TOPIC, topic_key
 from fencepost.replay.line_times import LineTimes
-from fencepost.replay.log_ends import ANYWHERE, Ends
+from fencepost.replay.log_ends import Ends, end_of
 from fencepost.replay.metadata import ClusterMetadata
 from fencepost.replay.placement import UNTOLD
 from fencepost.tables import REQUEST_IDS
@@ -181,7 +181,7 @@ def _evidence(coordinators: Coordinators) -> Iterable[CoordinatorEvidence]:
             coordinators.quarantine.filter(pc.equal(coordinators.quarantine["cluster"], cluster)),
             checkpoints_of(coordinators.cleaned, (cluster, TRANSACTIONS_TOPIC, topic_id, partition)),
             incarnation,
-            end=ANYWHERE if incarnation.is_gone else coordinators.ends.get((cluster, partition), ANYWHERE),
+            end=end_of(coordinators.ends, cluster, partition, is_gone=incarnation.is_gone),
             states=states.get((cluster, partition_key), {}),
             began=coordinators.began.get((cluster, partition_key)),
             dumped_at=_dumped_at(log_batches, coordinators.dump_ms.get(cluster)),

@@ -13,7 +13,7 @@ import pyarrow as pa
 from fencepost.replay.coordinator_logs import ONLY, Incarnation
 from fencepost.replay.group_coordinator.records import GroupRecord, Record
 from fencepost.replay.line_times import LineTimes
-from fencepost.replay.log_ends import ANYWHERE, LogEnd
+from fencepost.replay.log_ends import NO_END, LogEnd
 from fencepost.replay.logs import Log, longs
 from fencepost.replay.unread_lines import UnreadLines
 
@@ -45,7 +45,7 @@ class ShardRows:
     line_times: LineTimes = field(default_factory=LineTimes)
     incarnation: Incarnation = ONLY
     moved: frozenset[str] = frozenset()
-    end: LogEnd = ANYWHERE
+    end: LogEnd = NO_END
 
 
 def placed(records: Iterable[_Record], log: Log) -> list[_Record]:

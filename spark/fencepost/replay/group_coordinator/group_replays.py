@@ -12,13 +12,13 @@ import pyarrow.compute as pc
 from fencepost.conditions import Where
 from fencepost.engines import Replay
 from fencepost.replay.arrow_slices import filtered
-from fencepost.replay.coordinator_logs import CoordinatorLogs, Incarnation
+from fencepost.replay.coordinator_logs import CoordinatorLogs
 from fencepost.replay.cuts import LogName
 from fencepost.replay.group_coordinator.evidence import ShardRows
 from fencepost.replay.group_coordinator.shards import incarnation_of, shard_of_name
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.replay.line_times import LineTimes
-from fencepost.replay.log_ends import ANYWHERE, Ends, LogEnd
+from fencepost.replay.log_ends import Ends, end_of
 from fencepost.replay.metadata import ClusterMetadata
 from fencepost.replay.unread_lines import UnreadLines
 from fencepost.tables import Table
@@ -64,14 +64,9 @@ class Facts(NamedTuple):
             line_times=self.line_times,
             incarnation=incarnation,
             moved=self.moved.get(cluster, frozenset()),
-            end=self._end_of(cluster, partition, incarnation),
+            end=end_of(self.ends, cluster, partition, is_gone=incarnation.is_gone),
             **{name: evidence[name] for name in _TABLES},
         )
-
-    def _end_of(self, cluster: str, partition: int | None, incarnation: Incarnation) -> LogEnd:
-        if partition is None or incarnation.is_gone:
-            return ANYWHERE
-        return self.ends.get((cluster, partition), ANYWHERE)
 
 
 class Lines(NamedTuple):
