@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from fencepost import known_issues
 from fencepost.known_issues import MARKERS, KnownIssue, issues_behind, named, sentences, table
 from fencepost.markdown import with_part
+from fencepost.protocol_folders import protocol_folders
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "findings.md"
 ISSUES = known_issues.known_issues()
+RIGHT_TYPE = "marker_of_the_right_type"
 
 
 def test_each_has_a_name_of_its_own_and_a_ticket_that_is_one() -> None:
@@ -27,15 +30,25 @@ def test_the_page_has_them_as_they_are() -> None:
 
 
 @pytest.mark.parametrize(
-    ("invariant", "ids"),
+    ("invariant", "evidence", "ids"),
     [
-        ("no_retry_fenced", {"retry_fences_itself"}),
-        ("every_marker_is_written", {"marker_is_lost", "election_loses_a_marker"}),
-        ("status_transitions", set()),
+        ("no_retry_fenced", {}, {"retry_fences_itself"}),
+        ("every_marker_is_written", {}, {"marker_is_lost", "election_loses_a_marker"}),
+        ("status_transitions", {}, set()),
+        (RIGHT_TYPE, {"wrong_by_operator": True}, {"operator_aborts"}),
+        (RIGHT_TYPE, {"wrong_by_operator": False}, {"marker_written_twice"}),
+        (RIGHT_TYPE, {"wrong_by_operator": None}, {"marker_written_twice", "operator_aborts"}),
     ],
 )
-def test_what_may_be_behind_a_violation(invariant: str, ids: set[str]) -> None:
-    assert {each.id for each in issues_behind(invariant)} == ids
+def test_what_may_be_behind_a_violation(invariant: str, evidence: dict[str, Any], ids: set[str]) -> None:
+    assert {each.id for each in issues_behind(invariant, evidence)} == ids
+
+
+def test_evidence_of_what_an_issue_violates_has_what_rules_it_out() -> None:
+    for issue in ISSUES:
+        folder = protocol_folders()[issue.protocol] / "compiled"
+        queries = [(folder / f"{each}.sql").read_text(encoding="utf-8") for each in issue.violates]
+        assert all(any(f".{flag}," in query for query in queries) for flag in issue.ruled_out_by), issue.id
 
 
 def test_an_issue_in_words() -> None:

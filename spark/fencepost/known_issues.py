@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import sys
 import tomllib
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from fencepost.definitions import definition
 from fencepost.markdown import row, with_part
@@ -30,7 +31,8 @@ class KnownIssue:
     """One known issue. ``violates``: the invariants that it violates. ``fault_of``: one of FAULT_OF, None if
     several may be at fault. ``tickets``: of Kafka, or of the project at fault, or the proposal that corrects
     it. ``seen_in``: the releases that showed it. ``fixed_in``: what has the correction, None if nothing that
-    is known.
+    is known. ``ruled_out_by``: flags in the evidence of a verdict, with the value of each that shows that
+    something else is behind it.
     """
 
     id: str
@@ -41,6 +43,7 @@ class KnownIssue:
     tickets: tuple[str, ...]
     seen_in: tuple[str, ...]
     fixed_in: str | None
+    ruled_out_by: Mapping[str, bool] = field(default_factory=dict)
 
     @property
     def words(self) -> str:
@@ -65,9 +68,14 @@ def known_issues() -> tuple[KnownIssue, ...]:
     )
 
 
-def issues_behind(invariant: str) -> list[KnownIssue]:
-    """The known issues that may be behind a violation of an invariant."""
-    return [each for each in known_issues() if invariant in each.violates]
+def issues_behind(invariant: str, evidence: Mapping[str, Any]) -> list[KnownIssue]:
+    """The known issues that may be behind a violation of an invariant, by the evidence of its verdict."""
+    return [
+        each
+        for each in known_issues()
+        if invariant in each.violates
+        and not any(evidence.get(flag) is value for flag, value in each.ruled_out_by.items())
+    ]
 
 
 def named(ids: Collection[str] | None) -> list[KnownIssue]:
@@ -100,6 +108,7 @@ def _issue(name: str, protocol: str, entry: dict[str, object]) -> KnownIssue:
         _texts(entry.get("tickets", [])),
         _texts(entry["seen_in"]),
         None if "fixed_in" not in entry else str(entry["fixed_in"]),
+        _flags(entry.get("ruled_out_by")),
     )
     unknown = [each for each in issue.violates if definition(each) is None]
     if unknown or issue.fault_of not in (None, *FAULT_OF):
@@ -109,6 +118,10 @@ def _issue(name: str, protocol: str, entry: dict[str, object]) -> KnownIssue:
 
 def _texts(values: object) -> tuple[str, ...]:
     return tuple(map(str, values)) if isinstance(values, list) else ()
+
+
+def _flags(values: object) -> dict[str, bool]:
+    return {str(name): value is True for name, value in values.items()} if isinstance(values, dict) else {}
 
 
 if __name__ == "__main__":

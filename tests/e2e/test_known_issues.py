@@ -20,7 +20,7 @@ def test_an_issue_names_each_release_whose_logs_show_it(audit: Any, folders: Any
     lacking = set()
     for row in found:
         release = row["cluster"].rpartition("-")[2]
-        issues = issues_behind(row["invariant"])
+        issues = issues_behind(row["invariant"], {})
         if len(issues) == 1 and folders[row["cluster"]].parent == captures:
             (issue,) = issues
             if all(map(RELEASE.fullmatch, issue.seen_in)) and release not in issue.seen_in:

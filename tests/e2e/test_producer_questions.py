@@ -134,6 +134,9 @@ def test_an_incident_names_the_issues_that_may_be_behind_it(audit: Any) -> None:
     assert lost["fault_of"] is None
     ended = next(row for title, row in of.items() if "operators-writer" in title)
     assert (ended["known_issues"], ended["fault_of"]) == (["ended_by_another"], "client")
+    # whose marker it was, request logs say
+    by_operator = next(row for title, row in of.items() if "operators-older-tool" in title)
+    assert (by_operator["known_issues"], by_operator["fault_of"]) == (["operator_aborts"], "operator")
 
 
 def test_the_report_says_so(audit: Any) -> None:

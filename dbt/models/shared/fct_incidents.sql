@@ -78,20 +78,34 @@ issues as (
     from {{ ref('fct_known_issues') }}
 ),
 
+possible as (
+    select distinct
+        verdicts.cluster,
+        verdicts.fingerprint,
+        verdicts.invariant,
+        issues.issue
+    from {{ ref('fct_incident_verdicts') }} as verdicts
+    inner join issues
+        on verdicts.invariant = issues.invariant
+    where not array_contains(verdicts.ruled_out, issues.issue)
+),
+
 explained as (
     select
         found.cluster,
         found.fingerprint,
-        issues.issue,
-        min(issues.fault_of) as fault_of,
+        possible.issue,
+        min(others.fault_of) as fault_of,
         count(distinct others.invariant) as explained,
         max(count(distinct others.invariant)) over (partition by found.cluster, found.fingerprint) as most
     from found
-    inner join issues
-        on found.invariant = issues.invariant
+    inner join possible
+        on found.cluster = possible.cluster
+        and found.fingerprint = possible.fingerprint
+        and found.invariant = possible.invariant
     inner join issues as others
-        on issues.issue = others.issue and array_contains(found.invariants, others.invariant)
-    group by found.cluster, found.fingerprint, issues.issue
+        on possible.issue = others.issue and array_contains(found.invariants, others.invariant)
+    group by found.cluster, found.fingerprint, possible.issue
 ),
 
 behind as (

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
 
 from fencepost import shell
 from fencepost.incidents import INCIDENTS
-from fencepost.known_issues import issues_behind, sentences
+from fencepost.known_issues import KnownIssue, issues_behind, sentences
 from fencepost.reading import Reader, rows
 from fencepost.report.commands import command
 from fencepost.report.episodes import (
@@ -118,7 +119,7 @@ def _definition_lines(finding: Finding, remedy: str | None) -> list[str]:
     if remedy:
         prose += [f"    {shell.shown(remedy)}", ""]
     formula = textwrap.indent(marked_definition.formula, "    ").splitlines()
-    known = sentences(issues_behind(finding.verdict["invariant"])) if _is_violated(finding) else []
+    known = sentences(_issues_behind(finding.verdict)) if _is_violated(finding) else []
     return [
         *(line for sentence in known for line in indented(sentence, "", "  ")),
         *([""] if known else []),
@@ -127,6 +128,10 @@ def _definition_lines(finding: Finding, remedy: str | None) -> list[str]:
         "",
         *prose,
     ]
+
+
+def _issues_behind(verdict_row: Row) -> list[KnownIssue]:
+    return issues_behind(verdict_row["invariant"], json.loads(verdict_row["evidence"] or "{}"))
 
 
 def _is_violated(finding: Finding) -> bool:

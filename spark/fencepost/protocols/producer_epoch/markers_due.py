@@ -140,7 +140,7 @@ def transaction_markers(due: Due, newest: pa.Table, is_past: Flags, facts: Facts
         "wrong_at": _times(due.markers["timestamp_ms"], wrong),
         **{
             f"wrong_{name.removeprefix('ended_')}": _take_or_null(due.markers[name], wrong)
-            for name in ("client_id", "connection", *_ENDED)
+            for name in ("by_operator", "client_id", "connection", *_ENDED)
         },
         **{
             f"unknown_{name}": pa.array([getattr(each, name) for each in unknown], pa.string())

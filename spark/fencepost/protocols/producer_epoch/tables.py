@@ -171,10 +171,12 @@ TRANSACTION_MARKERS = Table(
         "marker_coordinator_epoch": "int",
         "marker_position": "bigint",
         "marker_at": "timestamp",
-        # of the first of the wrong markers; the client if it is known that no coordinator sent it
+        # of the first of the wrong markers; by_operator: no coordinator sent it (null if that is not known),
+        # and if so, who did
         "wrong_type": "string",
         "wrong_position": "bigint",
         "wrong_at": "timestamp",
+        "wrong_by_operator": "boolean",
         "wrong_client_id": "string",
         "wrong_connection": "string",
         "wrong_first_offset": "bigint",  # of the transaction that it ended

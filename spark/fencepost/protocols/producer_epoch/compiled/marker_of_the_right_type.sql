@@ -122,6 +122,7 @@ SELECT
         transaction_markers.wrong_type,
         transaction_markers.wrong_position,
         transaction_markers.wrong_at,
+        transaction_markers.wrong_by_operator,
         transaction_markers.wrong_client_id,
         transaction_markers.wrong_connection,
         transaction_markers.wrong_first_offset,

@@ -228,6 +228,8 @@ FROM (
           transaction_markers.wrong_position,
           'wrong_at',
           STRFTIME(transaction_markers.wrong_at, '%Y-%m-%dT%H:%M:%S.%gZ'),
+          'wrong_by_operator',
+          transaction_markers.wrong_by_operator,
           'wrong_client_id',
           transaction_markers.wrong_client_id,
           'wrong_connection',
