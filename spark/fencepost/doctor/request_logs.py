@@ -77,7 +77,12 @@ def _of_log(of: str, broker: Broker, file: str, now: datetime) -> Iterator[Check
     if tail.in_seconds and tail.apis.total() > 1:
         says = f"{file}: its times are whole seconds, so which state a request met is often unknown"
         yield Check(of, Mark.NOTE, says, "log milliseconds, as Kafka's pattern [%d] %p %m (%c)%n does")
-    written = datetime.fromtimestamp(modified(file), UTC)
+    try:
+        written = datetime.fromtimestamp(modified(file), UTC)
+    except (OverflowError, ValueError):
+        says = f"{file}: the time at which it was written is no date"
+        yield Check(of, Mark.NOTE, says, "copy logs so that they keep their times (cp -p, rsync -t)")
+        return
     yield from _clock(of, broker, tail.newest, written)
     if now - max(tail.newest, written) > _SILENT:
         says = f"the newest request is of {tail.newest:%Y-%m-%d %H:%M} UTC"
