@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -59,6 +60,18 @@ def test_what_is_missing_is_told_of_its_broker(config: Path) -> None:
     assert log.of == "cluster by-hand-4.3.1, broker 3"
     assert log.says.endswith("broker-3/kafka-request.log*")
     assert "," not in folder.says  # it is named once, whatever kinds of files it lacks
+
+
+def test_a_registered_broker_that_is_not_named_is_told(captures: Path) -> None:
+    """By the newest metadata snapshot; nothing is said if the configuration names all of them."""
+    settings = load(captures / "incarnations-4.3.1" / "fencepost.toml")
+    (cluster,) = settings.clusters
+    fewer = replace(settings, clusters=(replace(cluster, brokers=cluster.brokers[1:]),))
+    told = [
+        [each.says for each in evidence_checks(some) if "the configuration does not" in each.says]
+        for some in (settings, fewer)
+    ]
+    assert told == [[], ["the metadata log has 1 broker that the configuration does not: 1"]]
 
 
 def test_a_folder_is_no_log(config: Path) -> None:

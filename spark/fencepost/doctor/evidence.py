@@ -1,4 +1,4 @@
-"""Examines the files of evidence as capture would find them, without reading them."""
+"""Examines the files of evidence as capture would find them; of their content it reads who is registered."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from fencepost.capture.plan import READ_WHOLE, REQUEST_LOG, SEGMENT, Fault, Sour
 from fencepost.capture.server_logs import SERVER_LOG
 from fencepost.doctor.checks import Check, Mark
 from fencepost.doctor.collected import Collected, Places
+from fencepost.doctor.registrations import registration_checks
 from fencepost.settings import Broker, Cluster, Settings, SettingsError
 from fencepost.words import counted
 
@@ -49,6 +50,7 @@ def evidence_checks(settings: Settings, collected: Places = _NOTHING) -> Iterato
             sources += found
             faults += missing
         yield from _of_cluster(cluster, sources, faults, collected)
+        yield from registration_checks(cluster, sources)
         for broker in cluster.brokers:
             if broker.paths:
                 yield from _of_broker(cluster, broker, sources, faults, collected)
