@@ -1,10 +1,16 @@
 {#- The known issues that the evidence of a verdict shows not to be behind it, by their names: an array. -#}
-{% macro ruled_out(evidence) -%}
+{% macro ruled_out(invariant, evidence) -%}
     array_except(
         array(
             {%- for issue in var('known_issues') %}
-            {%- for flag, value in issue.ruled_out_by.items() %}
-            case when get_json_object({{ evidence }}, '$.{{ flag }}') = '{{ value | string | lower }}' then {{ literal(issue.id) }} end,
+            {%- for name, values in issue.ruled_out_by.items() %}
+            {%- for key, value in values.items() %}
+            case
+                when {{ invariant }} = '{{ name }}'
+                    and coalesce(get_json_object({{ evidence }}, '$.{{ key }}'), 'null') = '{{ value }}'
+                    then {{ literal(issue.id) }}
+            end,
+            {%- endfor %}
             {%- endfor %}
             {%- endfor %}
             cast(null as string)

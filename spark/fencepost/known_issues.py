@@ -6,13 +6,14 @@ a table into a page.
 
 from __future__ import annotations
 
+import json
 import sys
 import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from fencepost.definitions import definition
 from fencepost.markdown import row, with_part
@@ -31,8 +32,8 @@ class KnownIssue:
     """One known issue. ``violates``: the invariants that it violates. ``fault_of``: one of FAULT_OF, None if
     several may be at fault. ``tickets``: of Kafka, or of the project at fault, or the proposal that corrects
     it. ``seen_in``: the releases that showed it. ``fixed_in``: what has the correction, None if nothing that
-    is known. ``ruled_out_by``: flags in the evidence of a verdict, with the value of each that shows that
-    something else is behind it.
+    is known. ``ruled_out_by``: by invariant, values in the evidence of a verdict (as JSON has them, strings
+    without quotes), each of which shows that something else is behind it.
     """
 
     id: str
@@ -43,7 +44,7 @@ class KnownIssue:
     tickets: tuple[str, ...]
     seen_in: tuple[str, ...]
     fixed_in: str | None
-    ruled_out_by: Mapping[str, bool] = field(default_factory=dict)
+    ruled_out_by: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def words(self) -> str:
@@ -74,8 +75,15 @@ def issues_behind(invariant: str, evidence: Mapping[str, Any]) -> list[KnownIssu
         each
         for each in known_issues()
         if invariant in each.violates
-        and not any(evidence.get(flag) is value for flag, value in each.ruled_out_by.items())
+        and not any(
+            value == _as_json(evidence.get(name))
+            for name, value in each.ruled_out_by.get(invariant, {}).items()
+        )
     ]
+
+
+def _as_json(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def named(ids: Collection[str] | None) -> list[KnownIssue]:
@@ -108,7 +116,7 @@ def _issue(name: str, protocol: str, entry: dict[str, object]) -> KnownIssue:
         _texts(entry.get("tickets", [])),
         _texts(entry["seen_in"]),
         None if "fixed_in" not in entry else str(entry["fixed_in"]),
-        _flags(entry.get("ruled_out_by")),
+        cast("dict[str, dict[str, str]]", entry.get("ruled_out_by", {})),
     )
     unknown = [each for each in issue.violates if definition(each) is None]
     if unknown or issue.fault_of not in (None, *FAULT_OF):
@@ -118,10 +126,6 @@ def _issue(name: str, protocol: str, entry: dict[str, object]) -> KnownIssue:
 
 def _texts(values: object) -> tuple[str, ...]:
     return tuple(map(str, values)) if isinstance(values, list) else ()
-
-
-def _flags(values: object) -> dict[str, bool]:
-    return {str(name): value is True for name, value in values.items()} if isinstance(values, dict) else {}
 
 
 if __name__ == "__main__":

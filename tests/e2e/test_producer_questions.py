@@ -137,6 +137,19 @@ def test_an_incident_names_the_issues_that_may_be_behind_it(audit: Any) -> None:
     # whose marker it was, request logs say
     by_operator = next(row for title, row in of.items() if "operators-older-tool" in title)
     assert (by_operator["known_issues"], by_operator["fault_of"]) == (["operator_aborts"], "operator")
+    # a coordinator that never had a transaction lost no marker of it
+    hanging = audit.rows("""
+        SELECT transactional_id, known_issues FROM marts.fct_incidents
+        WHERE cluster IN ('producers-4.3.1', 'recreated-4.3.1')
+        AND invariants = ['no_dangling_transaction'] AND transactional_id IS NOT NULL
+    """)
+    named = {row["transactional_id"]: row["known_issues"] for row in hanging}
+    deleted = ["late_batch", "transaction_log_deleted"]
+    assert {name: named.pop(name) for name in ("left-open", "renewed")} == {
+        "left-open": deleted,
+        "renewed": deleted,
+    }
+    assert list(named.values()) == [["late_batch"]] * 4
 
 
 def test_the_report_says_so(audit: Any) -> None:

@@ -86,5 +86,5 @@ select
     to_time,
     -- a step is taken at a moment, however long the state after it lasts
     kind = 'invariant' and to_time is null and (from_position is null or to_position is null) as is_open,
-    {{ ruled_out('evidence') }} as ruled_out
+    {{ ruled_out('invariant', 'evidence') }} as ruled_out
 from about

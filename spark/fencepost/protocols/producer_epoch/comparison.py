@@ -174,7 +174,7 @@ def _partition_transactions(
         "transactional_id": moments.transactional_id,
         "listed": nullable(listed, pa.bool_()),
         **why_unknown(listed, open_, left, moments),
-        "coordinator_outcome": pc.if_else(pa.array((open_ == 1) & (listed == 0)), outcome, None),
+        **_of_dangling((open_ == 1) & (listed == 0), outcome, was_lost[keys] > 0),
         "from_position": rows["first_offset"],
         "to_position": rows["ended_position"],
         "from_time": nullable(moments.began_ms, _TIMESTAMP),
@@ -183,6 +183,14 @@ def _partition_transactions(
         ),
     }
     return table_of(PARTITION_TRANSACTIONS.arrow_schema, columns)
+
+
+def _of_dangling(dangling: Flags, outcome: pa.Array, was_lost: Flags) -> dict[str, pa.Array]:
+    """What is said of the coordinator's transactions only where it lists none that is open."""
+    return {
+        "coordinator_outcome": pc.if_else(pa.array(dangling), outcome, None),
+        "log_deleted": pa.array(was_lost, mask=~dangling),
+    }
 
 
 class _Completions:

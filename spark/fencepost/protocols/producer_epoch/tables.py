@@ -214,6 +214,9 @@ PARTITION_TRANSACTIONS = Table(
         # unknown if it may be one of several, or was only part of it; null if the coordinator never had it,
         # and if it is listed
         "coordinator_outcome": "string",
+        # of an open one that it does not list any more: the coordinator had one of the epoch with this
+        # partition when its log was deleted; else null
+        "log_deleted": "boolean",
         "indexed": "boolean",  # an aborted one is in the .txnindex; null if no such index was captured
         "marker_epoch": "int",
         "marker_coordinator_epoch": "int",
@@ -222,7 +225,7 @@ PARTITION_TRANSACTIONS = Table(
         **INTERVAL,
     },
     ("cluster", "partition_transaction_id"),
-    open_row_columns=("listed", "coordinator_outcome"),
+    open_row_columns=("listed", "coordinator_outcome", "log_deleted"),
     explained_column="listed",
     stays_open=True,
 )

@@ -125,7 +125,8 @@ SELECT
         partition_transactions.batches,
         partition_transactions.records,
         partition_transactions.marker_epoch,
-        partition_transactions.coordinator_outcome
+        partition_transactions.coordinator_outcome,
+        partition_transactions.log_deleted
       ),
       MAP('ignoreNullFields', 'false')
     )

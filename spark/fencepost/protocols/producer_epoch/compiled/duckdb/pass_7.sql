@@ -211,7 +211,9 @@ FROM (
           'marker_epoch',
           partition_transactions.marker_epoch,
           'coordinator_outcome',
-          partition_transactions.coordinator_outcome
+          partition_transactions.coordinator_outcome,
+          'log_deleted',
+          partition_transactions.log_deleted
         ) AS TEXT)
       END AS evidence,
       [
