@@ -475,8 +475,8 @@ FETCH_POSITIONS = Table(
         "error": "string",
         "diverging_epoch": "int",  # -1 for none, as in the next one
         "diverging_end_offset": "bigint",
-        # where the offset comes from: committed (OffsetFetch), reset (ListOffsets), read (the fetch before),
-        # elsewhere (no request gave it to the client: a seek); null if that is not known
+        # where the offset comes from: committed (OffsetFetch), reset (ListOffsets), truncated
+        # (OffsetForLeaderEpoch: the log ends before the offset that it had), read (the fetch before), elsewhere (no request gave it to the client: a seek); null if that is not known
         "origin": "string",
         **_ORIGIN,
         "origin_leader_epoch": "int",  # -1 for none
