@@ -86,7 +86,10 @@ AT_END = (Noted(1, 10, 9_000, 5_100, 12_000),)
         (LogEnd(noted=(Noted(1, 10, 9_000, 5_100, 12_000),)), 9_000),
         (LogEnd(noted=(Noted(2, 10, 9_000, 5_100, 12_000),)), NEVER),  # another broker's clock and replica
         (LogEnd(noted=(Noted(1, 11, 9_000, 5_100, 12_000),)), NEVER),  # the log went on
-        (LogEnd(noted=(Noted(1, 9, 9_000, 5_100, 12_000),)), NEVER),  # noted before the newest record was there
+        (
+            LogEnd(noted=(Noted(1, 9, 9_000, 5_100, 12_000),)),
+            NEVER,
+        ),  # noted before the newest record was there
         (LogEnd(noted=(Noted(1, 10, 9_000, 8_900, 12_000),)), NEVER),  # files have the times of a copy
         (LogEnd(noted=(Noted(1, 10, 9_000, 1_000, 12_000),)), NEVER),  # another clock
     ],

@@ -35,8 +35,8 @@ NEVER = -FOREVER
 
 class KnownPast(NamedTuple):
     """How long after its newest record a log is known to have got no other one. ``is_final``: for ever;
-    else ``until``: for requests that a broker answered until then, by its clock. ``noted_ms``: when a broker that
-    lived last noted the end.
+    else ``until``: for requests that a broker answered until then, by its clock. ``noted_ms``: when a broker
+    last noted the end.
     """
 
     is_final: bool = False
@@ -52,8 +52,8 @@ NOT_PAST = KnownPast()
 
 
 class Noted(NamedTuple):
-    """A high watermark that a broker had noted at ``noted_ms``; ``ms``: the latest time at which no record behind it
-    can have been written, committed or not; ``segment_ms``: the time of the newest segment.
+    """A high watermark that a broker had noted at ``noted_ms``; ``ms``: the latest time until which no record
+    behind it was written, committed or not; ``segment_ms``: the time of the newest segment.
     """
 
     broker_id: int

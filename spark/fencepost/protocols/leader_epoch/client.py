@@ -13,8 +13,8 @@ from fencepost.replay.correlation_ids import CorrelationIds
 
 COMMITTED, RESET, TRUNCATED = "committed", "reset", "truncated"
 READ, ELSEWHERE = "read", "elsewhere"
-"""Where an offset comes from (silver.fetch_positions, ``origin``): an answer to OffsetFetch; one to ListOffsets;
-one to OffsetForLeaderEpoch, by which the log ends before the offset that the client had; the end of the fetch
+"""Where an offset comes from (silver.fetch_positions, ``origin``): an answer to OffsetFetch; to ListOffsets;
+to OffsetForLeaderEpoch, by which the log ends before the offset that the client had; the end of the fetch
 before; something that no request shows.
 """
 Place = tuple[str, int]

@@ -68,7 +68,7 @@ def note_answered_offset(
             return
         answer = _truncated(position, each, line, client)
     elif line.api_key == OFFSET_FETCH:
-        # the id that a client asks with is that of the topic that lives; its commit shows which the offset is of
+        # a client asks with the id of the topic that lives; only the commit shows which one the offset is of
         answer = AnsweredOffset(
             COMMITTED, each.answered, each.answered_epoch, line.request_id, each.group_id, None, line,
             committed=each.answered,

@@ -33,8 +33,8 @@ def _with_states(table: Table, **more: str) -> Table:
 
 MET_COMMITS = _with_states(COMMITTED_OFFSETS)
 MET_FETCHES = _with_states(FETCH_POSITIONS, committed="bigint")
-"""The tables of silver, with lists of the states that the partition may have had; ``committed``: the offset that
-OffsetFetch gave, from which the fetch began or was cut off.
+"""The tables of silver, with lists of the states that the partition may have had; ``committed``: the offset
+that OffsetFetch gave, where the fetch began or from which it was cut off.
 """
 
 _STATES = {MET_COMMITS.name: COMMITTED_OFFSET_STATES, MET_FETCHES.name: FETCH_POSITION_STATES}
