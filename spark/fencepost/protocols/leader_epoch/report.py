@@ -231,7 +231,7 @@ class Incarnations:
         if shut_down:
             yield shutdowns(shut_down)
         for row in self._failed[cluster][-_MOST:]:
-            yield f"{_failure(row)}."
+            yield f"{failed_directory(row)}."
 
     def _controllers(self, cluster: str) -> Iterator[str]:
         followed = self._followed[cluster]
@@ -342,7 +342,8 @@ def _follows(row: Row) -> str:
     return f"node {row['controller_id']} followed node {row['previous_controller_id']}{at}{gap}"
 
 
-def _failure(row: Row) -> str:
+def failed_directory(row: Row) -> str:
+    """A log directory that failed under its broker, or without which its broker came back."""
     if row["is_replaced"]:
         words = ("partition that nobody else led begins", "partitions that nobody else led begin")
         return (
