@@ -202,6 +202,15 @@ def test_what_is_cut_off_is_of_the_log_that_was_read(lines_of_another: ClientLin
     assert origin(lines_of_another, None, *cut) == unknown
 
 
+def test_who_reads_on_to_the_end_of_the_log_is_not_cut_off(lines_of_another: ClientLines) -> None:
+    """It may have asked for its group's offset, which was committed in the old topic, just to know it."""
+    asks = (told(2, 12, "g"), truncated(3, 4))
+    assert origin(lines_of_another, None, of_b(1, 4), *asks, of_b(5, 4)) == ["elsewhere", None, None]
+    refused = (request(4), partition(OUT_OF_RANGE, offset=4)._replace(requested=OF_B))
+    again = origin(lines_of_another, None, of_b(1, 2), of_b(2, 4), *asks, refused, of_b(5, 4))
+    assert again == ["read", "B", None]
+
+
 def test_what_is_cut_off_in_one_log_is_of_that_log(lines: ClientLines) -> None:
     reset = told(1, 12)
     fetch = (request(3), partition(offset=7))

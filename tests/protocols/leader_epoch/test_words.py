@@ -106,8 +106,8 @@ def test_an_unclean_election_says_whether_anything_was_lost(
         (False, 3, "Log directory d1 of broker 3 had failed by 2026-03-01 10:00:00.000 UTC: 3 leaders moved"),
         (
             True, 1,
-            "Broker 3 came back without its log directory d1 at 2026-03-01 10:00:00.000 UTC: 1 partition that "
-            "nobody else led begins anew, unless the records were moved along",
+            "Broker 3 came back without its log directory d1 at 2026-03-01 10:00:00.000 UTC: 1 partition "
+            "that nobody else led begins anew, unless the records were moved along",
         ),
     ],
     ids=["failed", "replaced"],

@@ -225,9 +225,10 @@ def _given(
     A client that asks where the log ends need not go there: it may want to know how far behind it is.
     """
     committed, reset, truncated = (answers.get(origin) for origin in (COMMITTED, RESET, TRUNCATED))
-    for answer in (committed, truncated):
-        if answer is not None and answer.offset == at[1]:
-            return answer
+    if committed is not None and committed.offset == at[1]:
+        return committed
+    if truncated is not None and truncated.offset == at[1] and not (before and _is_ahead(before, *at)):
+        return truncated
     if reset is None or reset.offset != at[1]:
         return None
     may_stay = before is not None and not before.refused and reset.reset_group_id is None
