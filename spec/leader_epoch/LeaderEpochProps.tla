@@ -217,8 +217,9 @@ ShippedFetchRule(f) ==
 \*
 \* Where it does not hold: a shipped consumer keeps its offset when the topic gets another id. If the new log has
 \* records of the same leader epoch up to that offset, it goes on as if nothing had happened
-\* (MCLeaderEpoch_shipped_4_3_skips). Offset 0, an answer that reports a divergence and one with an error are no
-\* reading. Where an offset came from elsewhere it is unknown, unless the name never had another topic.
+\* (MCLeaderEpoch_shipped_4_3_skips); if it has fewer, it goes on at their end, which OffsetForLeaderEpoch tells it.
+\* Offset 0, an answer that reports a divergence and one with an error are no reading. Where an offset came from
+\* elsewhere it is unknown, unless the name never had another topic.
 \*
 \* On call: this consumer has not read the records of the live topic from its log start to fetch_offset. Stop the
 \* group and reset it for this topic (`kafka-consumer-groups.sh --bootstrap-server BROKER:9092 --group G

@@ -69,9 +69,12 @@ def test_what_a_broker_noted_is_sure_until_a_while_before() -> None:
     found = high_watermarks(HIGH_WATERMARKS.rows(rows), METADATA, TOPIC)
     ms = int(at.timestamp() * 1000)
     assert found == {
-        ("c", 0): {1: Noted(1, 1, ms - 6_000 - LATEST_MS, ms)},
-        ("c", 1): {2: Noted(2, 2, ms + 54_000, ms)},
+        ("c", 0): {1: Noted(1, 1, ms - 6_000 - LATEST_MS, ms, ms - 6_000)},
+        ("c", 1): {2: Noted(2, 2, ms + 54_000, ms, ms + 54_000)},
     }
+
+
+AT_END = (Noted(1, 10, 9_000, 5_100, 12_000),)
 
 
 @pytest.mark.parametrize(
@@ -80,18 +83,36 @@ def test_what_a_broker_noted_is_sure_until_a_while_before() -> None:
         (LogEnd(), NEVER),
         (LogEnd(final=10), FOREVER),
         (LogEnd(final=11), NEVER),
-        (LogEnd(noted=(Noted(1, 10, 9_000, 5_100),)), 9_000),
-        (LogEnd(noted=(Noted(2, 10, 9_000, 5_100),)), NEVER),  # another broker's clock and replica
-        (LogEnd(noted=(Noted(1, 11, 9_000, 5_100),)), NEVER),  # the log went on
-        (LogEnd(noted=(Noted(1, 9, 9_000, 5_100),)), NEVER),  # noted before the newest record was there
-        (LogEnd(noted=(Noted(1, 10, 9_000, 8_900),)), NEVER),  # files have the times of a copy
-        (LogEnd(noted=(Noted(1, 10, 9_000, 1_000),)), NEVER),  # another clock
+        (LogEnd(noted=(Noted(1, 10, 9_000, 5_100, 12_000),)), 9_000),
+        (LogEnd(noted=(Noted(2, 10, 9_000, 5_100, 12_000),)), NEVER),  # another broker's clock and replica
+        (LogEnd(noted=(Noted(1, 11, 9_000, 5_100, 12_000),)), NEVER),  # the log went on
+        (
+            LogEnd(noted=(Noted(1, 9, 9_000, 5_100, 12_000),)),
+            NEVER,
+        ),  # noted before the newest record was there
+        (LogEnd(noted=(Noted(1, 10, 9_000, 8_900, 12_000),)), NEVER),  # files have the times of a copy
+        (LogEnd(noted=(Noted(1, 10, 9_000, 1_000, 12_000),)), NEVER),  # another clock
     ],
 )
 def test_a_log_is_known_past_its_newest_record(end: LogEnd, of_broker: int) -> None:
+    assert end.known_past(_log()).ms(1) == of_broker
+
+
+@pytest.mark.parametrize(
+    ("end", "noted_ms"),
+    [
+        (LogEnd(final=10), NEVER),
+        (LogEnd(noted=AT_END), 9_000),  # a follower may not have a later record yet
+        (LogEnd(final=10, noted=AT_END), 12_000),  # there is none
+    ],
+)
+def test_a_broker_lived_when_it_noted_the_end(end: LogEnd, noted_ms: int) -> None:
+    assert end.known_past(_log()).noted_ms == noted_ms
+
+
+def _log() -> Log:
     offset, none = np.array([8, 9]), np.zeros(2, dtype=np.int64)
-    log = Log(Batches(offset, offset, none, none + 1, np.array([4_000, 5_000]), none, none, files=("log",)))
-    assert end.known_past(log).ms(1) == of_broker
+    return Log(Batches(offset, offset, none, none + 1, np.array([4_000, 5_000]), none, none, files=("log",)))
 
 
 def test_nothing_is_known_past_a_log_without_records() -> None:

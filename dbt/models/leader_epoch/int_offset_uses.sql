@@ -29,10 +29,11 @@ select
     case
         when used.error = 'OFFSET_OUT_OF_RANGE' then 'out_of_range'
         when used.error <> 'NONE' then 'refused'
-        when used.diverging_epoch >= 0 or used.diverging_end_offset >= 0 then 'diverged'
+        when used.diverging_epoch >= 0 or used.diverging_end_offset >= 0 or used.origin = 'truncated'
+            then 'diverged'
         when used.error = 'NONE' then 'read_on'
     end as outcome,
-    used.next_fetch_position_id,
+    next.fetch_position_id as next_fetch_position_id,
     next.origin as next_origin,
     next.fetch_offset as next_offset,
     case
@@ -44,5 +45,9 @@ select
 from first_uses
 inner join positions as used
     on first_uses.cluster = used.cluster and first_uses.fetch_position_id = used.fetch_position_id
+-- who is told that the log ends before its offset fetches from there first
 left join positions as next
-    on used.cluster = next.cluster and used.next_fetch_position_id = next.fetch_position_id
+    on
+        used.cluster = next.cluster
+        and if(used.origin = 'truncated', used.fetch_position_id, used.next_fetch_position_id)
+        = next.fetch_position_id

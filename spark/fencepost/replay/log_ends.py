@@ -35,11 +35,13 @@ NEVER = -FOREVER
 
 class KnownPast(NamedTuple):
     """How long after its newest record a log is known to have got no other one. ``is_final``: for ever;
-    else ``until``: for requests that a broker answered until then, by its clock.
+    else ``until``: for requests that a broker answered until then, by its clock. ``noted_ms``: when a broker
+    last noted the end.
     """
 
     is_final: bool = False
     until: Mapping[int, int] = {}
+    noted_ms: int = NEVER
 
     def ms(self, broker_id: int) -> int:
         """Until when it is known of the requests that a broker answered; NEVER if it is not."""
@@ -50,12 +52,15 @@ NOT_PAST = KnownPast()
 
 
 class Noted(NamedTuple):
-    """A high watermark that a broker had noted at ``ms``; ``segment_ms``: the time of the newest segment."""
+    """A high watermark that a broker had noted at ``noted_ms``; ``ms``: the latest time until which no record
+    behind it was written, committed or not; ``segment_ms``: the time of the newest segment.
+    """
 
     broker_id: int
     high_watermark: int
     ms: int
     segment_ms: int
+    noted_ms: int
 
     def is_of_end(self, end: int, newest_ms: int) -> bool:
         """Whether it shows that a log of live brokers, whose newest record is of this time, ended there.
@@ -85,11 +90,11 @@ class LogEnd:
         if newest_ms is None:
             return NOT_PAST
         end = int(log.last_offset.max()) + 1
+        noted = [each for each in self.noted if each.is_of_end(end, newest_ms)]
         if self.final is not None and end >= self.final:
-            return KnownPast(is_final=True)
-        return KnownPast(
-            until={each.broker_id: each.ms for each in self.noted if each.is_of_end(end, newest_ms)}
-        )
+            return KnownPast(is_final=True, noted_ms=max((each.noted_ms for each in noted), default=NEVER))
+        until = {each.broker_id: each.ms for each in noted}
+        return KnownPast(until=until, noted_ms=max(until.values(), default=NEVER))
 
 
 NO_END = LogEnd()
@@ -135,7 +140,8 @@ def high_watermarks(
     for cluster, partition, broker_id, offset, written_ms, segment_ms in tuples(table):
         known = metadata.get(cluster, ClusterMetadata())
         lag_ms = LATEST_MS if known.is_replicated(topic, partition) else 0
-        noted = Noted(broker_id, offset, written_ms - _NOTED_EACH_MS - lag_ms, segment_ms)
+        noted_ms = written_ms - _NOTED_EACH_MS
+        noted = Noted(broker_id, offset, noted_ms - lag_ms, segment_ms, noted_ms)
         found.setdefault((cluster, partition), {})[broker_id] = noted
     return found
 

@@ -17,27 +17,44 @@ from fencepost.protocols.leader_epoch.lines import (
     FETCH,
     LIST_OFFSETS,
     OFFSET_FETCH,
+    OFFSET_FOR_LEADER_EPOCH,
     NamedPartition,
     PartitionLine,
 )
 from fencepost.replay.correlation_ids import ConnectionIds, CorrelationIds
 from fencepost.replay.metadata_log import MetadataLog
-from fencepost.replay.metadata_records import PARTITION, TOPIC, MetadataRecord
+from fencepost.replay.metadata_records import PARTITION, REMOVE_TOPIC, TOPIC, MetadataRecord
 
-OUT_OF_RANGE = 1
+OUT_OF_RANGE, INCONSISTENT_TOPIC_ID = 1, 103
 ONE, OTHER = "h:1-h:2-0", "h:1-h:3-0"
+
+
+def topic(topic_id: str) -> tuple[tuple[Any, dict[str, Any]], ...]:
+    """Records that create the topic "t"."""
+    partition = {
+        "topic_id": topic_id, "partition_id": 0, "leader": 1, "leader_epoch": 0, "isr": [1], "replicas": [1],
+        "partition_epoch": 0,
+    }  # fmt: skip
+    return (TOPIC, {"name": "t", "topic_id": topic_id}), (PARTITION, partition)
 
 
 @pytest.fixture(scope="module")
 def lines() -> ClientLines:
     """A topic "t" from the beginning on."""
-    partition = {
-        "topic_id": "A", "partition_id": 0, "leader": 1, "leader_epoch": 0, "isr": [1], "replicas": [1],
-        "partition_epoch": 0,
-    }  # fmt: skip
-    said = ((0, TOPIC, {"name": "t", "topic_id": "A"}), (1, PARTITION, partition))
+    return lines_of(topic("A"), 1)
+
+
+@pytest.fixture(scope="module")
+def lines_of_another() -> ClientLines:
+    """Another topic "t", "B", when "A" was deleted."""
+    return lines_of((*topic("A"), (REMOVE_TOPIC, {"topic_id": "A"}), *topic("B")), 4)
+
+
+def lines_of(records: tuple[tuple[Any, dict[str, Any]], ...], at: int) -> ClientLines:
+    """Lines of requests that all came behind the record ``at``."""
+    said = [(number, kind, fields) for number, (kind, fields) in enumerate(records)]
     log = MetadataLog.of_records(MetadataRecord(at, at, kind, fields) for at, kind, fields in said)
-    window = Window(1, 1)
+    window = Window(at, at)
     moments = SimpleNamespace(window=lambda *_: window, answered_from=lambda *_: window)
     return ClientLines("c", cast(Any, SimpleNamespace(history=replay(log), moments=moments)), {})
 
@@ -141,3 +158,61 @@ def test_a_reset_begins_anew(lines: ClientLines) -> None:
     assert found(lines, None, BEGUN, told(3, 0), (request(5), partition(offset=0)))[3] == "reset"
     diverged = (request(2), partition(offset=9, answered=8))
     assert found(lines, None, BEGUN, diverged, told(3, 9), at_9)[3] == "reset"
+
+
+OF_B = NamedPartition(None, "B", 0)
+
+
+def truncated(number: int, end: int) -> tuple[ClientRequest, PartitionLine]:
+    """An answer to OffsetForLeaderEpoch: where the log ends."""
+    request_of = request(number, api_key=OFFSET_FOR_LEADER_EPOCH)
+    return request_of, partition(answered=end)._replace(requested=NamedPartition("t", None, 0))
+
+
+def of_b(number: int, offset: int) -> tuple[ClientRequest, PartitionLine]:
+    """A Fetch of the topic that was created again."""
+    return request(number), partition(offset=offset)._replace(requested=OF_B)
+
+
+def origin(lines: ClientLines, missing: int | None, *fetches: tuple[ClientRequest, PartitionLine]) -> Any:
+    """Origin of the last row, the incarnation of its offset, and the offset that OffsetFetch gave."""
+    row = rows(lines, missing, *fetches)[-1]
+    return [row[name] for name in ("origin", "origin_topic_id", "committed")]
+
+
+def test_the_id_of_an_offset_fetch_does_not_show_which_topic_the_offset_is_of(
+    lines_of_another: ClientLines,
+) -> None:
+    """A member that is told the new topic's id commits with it where it had read to in the old topic."""
+    asked, answer = told(2, 12, "g")
+    by_id = (asked, answer._replace(requested=OF_B))
+    assert origin(lines_of_another, None, by_id, of_b(4, 12)) == ["committed", None, 12]
+    assert origin(lines_of_another, None, by_id, truncated(3, 7), of_b(4, 7)) == ["truncated", None, 12]
+
+
+def test_what_is_cut_off_is_of_the_log_that_was_read(lines_of_another: ClientLines) -> None:
+    read = (BEGUN, READ_ON)
+    refused = (request(3), partition(INCONSISTENT_TOPIC_ID, offset=9))
+    cut = (truncated(5, 4), of_b(6, 4))
+    assert origin(lines_of_another, None, *read, refused, *cut) == ["truncated", "A", None]
+    # a missing line may have told it where to begin in the new one; or it gave the partition up meanwhile
+    unknown = ["truncated", None, None]
+    assert origin(lines_of_another, 4, *read, refused, *cut) == unknown
+    assert origin(lines_of_another, None, *read, *cut) == unknown
+    assert origin(lines_of_another, None, *cut) == unknown
+
+
+def test_who_reads_on_to_the_end_of_the_log_is_not_cut_off(lines_of_another: ClientLines) -> None:
+    """It may have asked for its group's offset, which was committed in the old topic, just to know it."""
+    asks = (told(2, 12, "g"), truncated(3, 4))
+    assert origin(lines_of_another, None, of_b(1, 4), *asks, of_b(5, 4)) == ["elsewhere", None, None]
+    refused = (request(4), partition(OUT_OF_RANGE, offset=4)._replace(requested=OF_B))
+    again = origin(lines_of_another, None, of_b(1, 2), of_b(2, 4), *asks, refused, of_b(5, 4))
+    assert again == ["read", "B", None]
+
+
+def test_what_is_cut_off_in_one_log_is_of_that_log(lines: ClientLines) -> None:
+    reset = told(1, 12)
+    fetch = (request(3), partition(offset=7))
+    assert origin(lines, None, reset, truncated(2, 7), fetch) == ["truncated", "A", None]
+    assert origin(lines, None, reset, truncated(2, 12), (request(3), partition(offset=12)))[0] == "reset"

@@ -100,6 +100,26 @@ def test_an_unclean_election_says_whether_anything_was_lost(
     assert reports.unclean_elections(row) == words
 
 
+@pytest.mark.parametrize(
+    ("is_replaced", "moved", "words"),
+    [
+        (False, 3, "Log directory d1 of broker 3 had failed by 2026-03-01 10:00:00.000 UTC: 3 leaders moved"),
+        (
+            True, 1,
+            "Broker 3 came back without its log directory d1 at 2026-03-01 10:00:00.000 UTC: 1 partition "
+            "that nobody else led begins anew, unless the records were moved along",
+        ),
+    ],
+    ids=["failed", "replaced"],
+)  # fmt: skip
+def test_a_replaced_disk_is_no_failed_directory(is_replaced: bool, moved: int, words: str) -> None:
+    row = {
+        "broker_id": 3, "is_replaced": is_replaced, "failed_log_dir": "d1", "moved": moved, "leaderless": 0,
+        "failed_at": dt.datetime(2026, 3, 1, 10, tzinfo=dt.UTC),
+    }  # fmt: skip
+    assert reports.failed_directory(row) == words
+
+
 def test_the_report_begins_with_what_is_lost(reader: Reader) -> None:
     lines = reports.Incarnations(reader)("prod")
     assert "\n".join(lines) == (Path(__file__).parent / "report.txt").read_text(encoding="utf-8").rstrip("\n")

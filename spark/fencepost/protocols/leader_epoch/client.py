@@ -11,9 +11,11 @@ from fencepost.protocols.leader_epoch.client_requests import ClientRequest
 from fencepost.protocols.leader_epoch.lines import PartitionLine
 from fencepost.replay.correlation_ids import CorrelationIds
 
-COMMITTED, RESET, READ, ELSEWHERE = "committed", "reset", "read", "elsewhere"
-"""Where an offset comes from (silver.fetch_positions, ``origin``): an answer to OffsetFetch; an answer to
-ListOffsets or OffsetForLeaderEpoch; the end of the fetch before; something that no request shows.
+COMMITTED, RESET, TRUNCATED = "committed", "reset", "truncated"
+READ, ELSEWHERE = "read", "elsewhere"
+"""Where an offset comes from (silver.fetch_positions, ``origin``): an answer to OffsetFetch; to ListOffsets;
+to OffsetForLeaderEpoch, by which the log ends before the offset that the client had; the end of the fetch
+before; something that no request shows.
 """
 Place = tuple[str, int]
 """Topic and partition."""
@@ -23,7 +25,9 @@ Place = tuple[str, int]
 class AnsweredOffset:
     """An offset that a client got for a partition, in an answer to the request ``line``.
 
+    ``topic_id``: of the incarnation that the offset is of, None if the request does not show it.
     ``reset_group_id``: of a reset, the group of which the client had been told that it had no offset.
+    ``committed``: the offset that OffsetFetch gave, also where it was cut off since.
     """
 
     origin: str
@@ -34,6 +38,7 @@ class AnsweredOffset:
     topic_id: str | None
     line: ClientRequest
     reset_group_id: str | None = None
+    committed: int | None = None
 
     def is_of(self, group_id: str | None, offset: int) -> bool:
         """Whether it is an offset that this group had committed."""
@@ -41,7 +46,7 @@ class AnsweredOffset:
 
 
 AnsweredOffsets = Mapping[str, AnsweredOffset]
-"""The newest offset of each origin (COMMITTED, RESET) that a client got for a partition."""
+"""The newest offset of each origin (COMMITTED, RESET, TRUNCATED) that a client got for a partition."""
 
 
 @dataclass(slots=True)

@@ -22,13 +22,15 @@ from fencepost.replay.metadata_records import MetadataRecord
 class PartitionLife:
     """One partition of one incarnation: its states (None once it is gone) and its elections.
 
-    ``partition_epoch`` is KIP-232's; None where the creation of the partition is in a hole.
+    ``partition_epoch`` is KIP-232's; None where the creation of the partition is in a hole. ``led_from``: the
+    broker that led it last, and the id of the log directory in which it did.
     """
 
     id: PartitionId
     partition_epoch: int | None
     states: History[PartitionRegistration | None] = field(default_factory=History)
     elections: list[Election] = field(default_factory=list)
+    led_from: tuple[int, str | None] | None = None
 
     def between(self, lowest: int, highest: int) -> list[PartitionRegistration | None]:
         """The states that it may have had at offsets from ``lowest`` to ``highest``; None: it did

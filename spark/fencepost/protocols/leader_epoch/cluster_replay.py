@@ -8,6 +8,7 @@ from fencepost.protocols.leader_epoch.cluster import BrokerLife, ClusterHistory,
 from fencepost.protocols.leader_epoch.elections import Election, election_of
 from fencepost.replay.histories import Point
 from fencepost.replay.metadata_image import (
+    NO_LEADER,
     BrokerRegistration,
     MetadataDelta,
     MetadataImage,
@@ -158,7 +159,7 @@ class _Replay:
                 when = Point(record.offset, record.timestamp_ms)
                 election = election_of(when, before, now, created=record.type == PARTITION and not copied)
                 if election is not None:
-                    election.failed_log_dir = self._failed_log_dir(election, before)
+                    election.failed_log_dir = self._failed_log_dir(election, before, partition)
                     elections.append(election)
             before = now
         if before is not None or life.gone is None:
@@ -166,16 +167,24 @@ class _Replay:
         partition.elections += elections
         return elections
 
-    def _failed_log_dir(self, election: Election, before: PartitionRegistration | None) -> str | None:
+    def _failed_log_dir(
+        self, election: Election, before: PartitionRegistration | None, partition: PartitionLife
+    ) -> str | None:
         """Where a leader lost a log directory, the same commit of records says which ones it has left
-        (ReplicationControlManager.handleDirectoriesOffline).
+        (ReplicationControlManager.handleDirectoriesOffline). A broker whose disk was replaced registers
+        without it, and leads again what nobody else could lead meanwhile.
         """
         if before is None or before.leader is None or not election.moved:
             return None
-        directory = before.directory_of(before.leader)
-        broker = self._image.brokers.get(before.leader)
+        is_back = before.leader == NO_LEADER
+        if not is_back:
+            partition.led_from = (before.leader, before.directory_of(before.leader))
+        led_by, directory = partition.led_from or (None, None)
+        if led_by is None or directory is None or (is_back and led_by != election.leader):
+            return None
+        broker = self._image.brokers.get(led_by)
         # one that is fenced moves its leaders whatever its directories are
-        if directory is None or broker is None or broker.log_dirs is None or broker.fenced is not False:
+        if broker is None or broker.log_dirs is None or (broker.fenced is not False and not is_back):
             return None
         return None if directory in broker.log_dirs else directory
 

@@ -25,7 +25,7 @@ class Election:
     ``leaders_moved``: how many partitions changed their leader in the same commit of records. ``request``:
     the request that triggered the election or created the partition; None where there was none, or its line
     is missing. ``failed_log_dir``: the id of the log directory that the leader before had its replica in, if
-    that directory was not online any more.
+    that directory was not online any more; where there was none, that of the leader itself when it led last.
     """
 
     at: Point

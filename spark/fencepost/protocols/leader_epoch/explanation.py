@@ -20,6 +20,7 @@ _MODULE = "LeaderEpochProps"
 _ORIGINS = {
     "committed": "the one its group had committed",
     "reset": "as ListOffsets told it",
+    "truncated": "where the log ended before the offset that it had",
     "read": "where it had read to",
     "elsewhere": "which it had from elsewhere",
     None: "from where is not known",

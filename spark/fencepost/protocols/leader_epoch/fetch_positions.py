@@ -11,6 +11,7 @@ from fencepost.protocols.leader_epoch.client import (
     ELSEWHERE,
     READ,
     RESET,
+    TRUNCATED,
     AnsweredOffset,
     AnsweredOffsets,
     Client,
@@ -45,6 +46,7 @@ class Origin(NamedTuple):
     request_id: str | None = None
     group_id: str | None = None
     reset_group_id: str | None = None
+    committed: int | None = None
 
 
 def note_answered_offset(
@@ -57,21 +59,48 @@ def note_answered_offset(
             client.without_offset[place] = each.group_id
     if each.error != 0 or each.answered < 0:
         return
-    answers = client.answered_offsets.get(place, {})
-    position = answers.get(COMMITTED) or answers.get(RESET) or client.positions.get(place)
-    if line.api_key == OFFSET_FOR_LEADER_EPOCH and position and each.answered >= position.offset:
-        # the position is valid (SubscriptionState.maybeCompleteValidation): the client does not move
-        return
-    without = None
-    if line.api_key == OFFSET_FETCH:
-        origin, topic_id = COMMITTED, each.requested.topic_id
+    if line.api_key == OFFSET_FOR_LEADER_EPOCH:
+        answers = client.answered_offsets.get(place, {})
+        known = (answers.get(origin) for origin in (COMMITTED, RESET, TRUNCATED))
+        position = next(filter(None, known), None) or client.positions.get(place)
+        if position and each.answered >= position.offset:
+            # the position is valid (SubscriptionState.maybeCompleteValidation): the client does not move
+            return
+        answer = _truncated(position, each, line, client)
+    elif line.api_key == OFFSET_FETCH:
+        # a client asks with the id of the topic that lives; only the commit shows which one the offset is of
+        answer = AnsweredOffset(
+            COMMITTED, each.answered, each.answered_epoch, line.request_id, each.group_id, None, line,
+            committed=each.answered,
+        )  # fmt: skip
     else:
-        origin, topic_id = RESET, agreed(lines.answered_from(line, each, place[0])).topic_id or None
-        without = client.without_offset.get(place)
-    answer = AnsweredOffset(
-        origin, each.answered, each.answered_epoch, line.request_id, each.group_id, topic_id, line, without
-    )
+        topic_id = agreed(lines.answered_from(line, each, place[0])).topic_id or None
+        answer = AnsweredOffset(
+            RESET, each.answered, each.answered_epoch, line.request_id, each.group_id, topic_id, line,
+            client.without_offset.get(place),
+        )  # fmt: skip
     client.note(place, answer)
+
+
+def _truncated(
+    position: AnsweredOffset | Position | None, each: PartitionLine, line: ClientRequest, client: Client
+) -> AnsweredOffset:
+    """Where a client goes on whose position is behind the end of the log. That is still an offset of the
+    incarnation that the position is of: if it is another one, the client has read nothing of this log.
+
+    A client that is not refused may have given the partition up, and have come back to it by a seek.
+    """
+    topic_id = group_id = committed = None
+    if position is None or not client.sent_nothing_else(position.line, line):
+        pass
+    elif isinstance(position, AnsweredOffset):
+        topic_id, group_id, committed = position.topic_id, position.group_id, position.committed
+    elif position.refused:
+        topic_id = position.incarnation_of(position.offset)
+    return AnsweredOffset(
+        TRUNCATED, each.answered, each.answered_epoch, line.request_id, group_id, topic_id, line,
+        committed=committed,
+    )  # fmt: skip
 
 
 class FetchPositions:
@@ -142,6 +171,7 @@ class FetchPositions:
             each.high_watermark if each.high_watermark >= 0 else None,
             *span_columns(window, line),
             *lists,
+            origin.committed,
         ]
         if client is not None:
             if before is not None:
@@ -194,9 +224,11 @@ def _given(
 
     A client that asks where the log ends need not go there: it may want to know how far behind it is.
     """
-    committed, reset = (answers.get(origin) for origin in (COMMITTED, RESET))
+    committed, reset, truncated = (answers.get(origin) for origin in (COMMITTED, RESET, TRUNCATED))
     if committed is not None and committed.offset == at[1]:
         return committed
+    if truncated is not None and truncated.offset == at[1] and not (before and _is_ahead(before, *at)):
+        return truncated
     if reset is None or reset.offset != at[1]:
         return None
     may_stay = before is not None and not before.refused and reset.reset_group_id is None
@@ -228,7 +260,7 @@ def _origin(
     if answer is not None:
         return Origin(
             answer.origin, answer.topic_id, answer.leader_epoch, answer.request_id, answer.group_id,
-            answer.reset_group_id,
+            answer.reset_group_id, answer.committed,
         )  # fmt: skip
     if before is None:
         # the line that gave it the offset may be missing

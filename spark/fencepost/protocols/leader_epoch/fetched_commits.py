@@ -12,7 +12,7 @@ from fencepost.protocols.leader_epoch.commit_times import RepeatedCommits
 from fencepost.protocols.leader_epoch.origins import Origins
 from fencepost.replay.entities import tuples
 
-_CONTENT = ("group_id", "topic", "partition", "fetch_offset")
+_CONTENT = ("group_id", "topic", "partition", "committed")
 Row = dict[str, Any]
 
 

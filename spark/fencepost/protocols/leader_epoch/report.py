@@ -83,10 +83,11 @@ SELECT cluster, broker_id, cause, fenced_at, fenced_ms, leaders_moved, isr_shrun
 ORDER BY fenced_at, broker_id
 """
 _FAILED = f"""
-SELECT cluster, previous_leader, failed_log_dir, min(elected_at) AS failed_at, count(*) AS moved,
+SELECT cluster, if(previous_leader = -1, leader, previous_leader) AS broker_id,
+  previous_leader = -1 AS is_replaced, failed_log_dir, min(elected_at) AS failed_at, count(*) AS moved,
   count_if(leader = -1) AS leaderless
 FROM {LEADERS} WHERE failed_log_dir IS NOT NULL
-GROUP BY cluster, previous_leader, failed_log_dir ORDER BY failed_at, previous_leader
+GROUP BY ALL ORDER BY failed_at, broker_id
 """
 _FOLLOWED = f"""
 SELECT cluster, controller_id, previous_controller_id, active_from, unled_ms FROM {CONTROLLERS}
@@ -230,7 +231,7 @@ class Incarnations:
         if shut_down:
             yield shutdowns(shut_down)
         for row in self._failed[cluster][-_MOST:]:
-            yield f"{_failure(row)}."
+            yield f"{failed_directory(row)}."
 
     def _controllers(self, cluster: str) -> Iterator[str]:
         followed = self._followed[cluster]
@@ -341,13 +342,21 @@ def _follows(row: Row) -> str:
     return f"node {row['controller_id']} followed node {row['previous_controller_id']}{at}{gap}"
 
 
-def _failure(row: Row) -> str:
+def failed_directory(row: Row) -> str:
+    """A log directory that failed under its broker, or without which its broker came back."""
+    if row["is_replaced"]:
+        words = ("partition that nobody else led begins", "partitions that nobody else led begin")
+        return (
+            f"Broker {row['broker_id']} came back without its log directory {row['failed_log_dir']} at "
+            f"{time_of(row['failed_at'])}: {counted(row['moved'], *words)} anew, unless "
+            "the records were moved along"
+        )
     led = row["moved"] - row["leaderless"]
     moved = [counted(led, "leader moved", "leaders moved")] if led else []
     if row["leaderless"]:
         moved.append(counted(row["leaderless"], "partition lost its leader", "partitions lost their leader"))
     return (
-        f"Log directory {row['failed_log_dir']} of broker {row['previous_leader']} had failed by "
+        f"Log directory {row['failed_log_dir']} of broker {row['broker_id']} had failed by "
         f"{time_of(row['failed_at'])}: {', '.join(moved)}"
     )
 

@@ -26,14 +26,16 @@ _MET = {
 """By column of a state: the list with its value in each candidate, and the list's type."""
 
 
-def _with_states(table: Table) -> Table:
+def _with_states(table: Table, **more: str) -> Table:
     lists = dict(_MET.values())
-    return Table(f"met_{table.name.split('.')[1]}", table.doc, {**table.columns, **lists}, table.key)
+    return Table(f"met_{table.name.split('.')[1]}", table.doc, {**table.columns, **lists, **more}, table.key)
 
 
 MET_COMMITS = _with_states(COMMITTED_OFFSETS)
-MET_FETCHES = _with_states(FETCH_POSITIONS)
-"""The tables of silver, with lists of the states that the partition may have had."""
+MET_FETCHES = _with_states(FETCH_POSITIONS, committed="bigint")
+"""The tables of silver, with lists of the states that the partition may have had; ``committed``: the offset
+that OffsetFetch gave, where the fetch began or from which it was cut off.
+"""
 
 _STATES = {MET_COMMITS.name: COMMITTED_OFFSET_STATES, MET_FETCHES.name: FETCH_POSITION_STATES}
 _ROWS = {MET_COMMITS.name: COMMITTED_OFFSETS, MET_FETCHES.name: FETCH_POSITIONS}

@@ -198,7 +198,8 @@ LEADER_EPOCHS = Table(
         "checkpoint_agrees": "boolean",
         "leaders_moved": "int",  # partitions that changed their leader in the same commit of records
         # the id of the log directory in which the leader before had the partition, if it was not online any
-        # more when the leader moved (KIP-858); null if it was, and where no record tells it
+        # more when the leader moved (KIP-858); where nobody led meanwhile, that of the leader itself when it
+        # led last, if it came back without it; null if it was online, and where no record tells it
         "failed_log_dir": "string",
         # the request that caused it: ELECT_LEADERS; for a partition's first epoch CREATE_TOPICS or
         # CREATE_PARTITIONS. Null if there was none, or the controller's line of it was not found
@@ -475,7 +476,8 @@ FETCH_POSITIONS = Table(
         "error": "string",
         "diverging_epoch": "int",  # -1 for none, as in the next one
         "diverging_end_offset": "bigint",
-        # where the offset comes from: committed (OffsetFetch), reset (ListOffsets), read (the fetch before),
+        # where the offset comes from: committed (OffsetFetch), reset (ListOffsets), truncated
+        # (OffsetForLeaderEpoch: the log ends before the offset that it had), read (the fetch before),
         # elsewhere (no request gave it to the client: a seek); null if that is not known
         "origin": "string",
         **_ORIGIN,

@@ -94,7 +94,7 @@ def add_history(
             end, end_ms = following.offset, following.timestamp_ms
         if end is None or record.offset < end:
             _add_state(rows.ids, coordinator.key, transition, end, end_ms)
-    known_ms = int(coordinator.log.max_timestamp_ms.max())
+    known_ms = max(int(coordinator.log.max_timestamp_ms.max()), coordinator.past.noted_ms)
     open_stretches = {each.number for each in stretches.values() if each.to_offset is None}
     offsets_of_whole_epochs = whole_epochs(transitions, open_stretches, begun=is_counted)
     for transaction in transactions:

@@ -127,7 +127,7 @@ TRANSACTIONS = Table(
         "transaction_version": "int",
         "transaction_timeout_ms": "int",
         "transaction_partitions": "array<string>",  # 'topic:partition', sorted
-        "late": "boolean",  # open past its timeout at the end of the coordinator's log
+        "late": "boolean",  # open past its timeout when its coordinator's log is last known, or noted to end
     },
     ("cluster", "partition_key", "transactional_id", "started_position"),
     end_columns=("completed_at",),
