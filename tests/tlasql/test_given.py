@@ -86,7 +86,7 @@ def test_numbers_beyond_32_bits(tmp_path: Path, capsys: pytest.CaptureFixture[st
         ("", "0 verdicts compared, 0 differ, 0 unknown to SQL\n"),
         (
             '\\* @invariant("named", "info", "state")\nNamed == name # ""\n',
-            "TLC cannot read 9000000000 (its integers have 32 bits), so it says nothing of a module that has "
+            "TLC cannot read 9000000000 (its integers have 32 bits), so it says nothing of a module with "
             "it: write a smaller number, or a CONSTANT that the mapping gives\n",
         ),
     ],

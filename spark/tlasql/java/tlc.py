@@ -127,7 +127,7 @@ def _arguments(model: _Model, states: Path) -> list[str]:
 def _result(model: _Model, code: int, output: str, seconds: float) -> TlcResult:
     if large := _TOO_LARGE.search(output):
         raise UnreadableError(
-            f"TLC cannot read {large[1]} (its integers have 32 bits), so it says nothing of a module that has "
+            f"TLC cannot read {large[1]} (its integers have 32 bits), so it says nothing of a module with "
             "it: write a smaller number, or a CONSTANT that the mapping gives"
         )
     if code not in (SUCCESS, INVARIANT_VIOLATED, PROPERTY_VIOLATED):
