@@ -225,12 +225,12 @@ def test_a_query_that_spark_does_not_resolve_in_time_is_named(spark: SparkSessio
     most = "spark.sql.analyzer.maxIterations"
     module = _module("spark")
     one = replace(module, definitions=module.definitions[:1])
-    spark.conf.set(most, 1)
+    spark.conf.set(most, 2)
     try:
         (problem,) = unprepared(one, "spark")
     finally:
         spark.conf.unset(most)
-    assert "Max iterations (1) reached" in problem.message
+    assert "Max iterations (2) reached" in problem.message
     assert "fold a sequence with Head and Tail" in (problem.remedy or "")
     assert most in (problem.remedy or "")
     assert unprepared(one, "spark") == []
