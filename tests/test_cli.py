@@ -7,8 +7,10 @@ import io
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,11 +18,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
-from fencepost import cli
+from fencepost import cli, commands
 from fencepost.completion import SHELLS
 from fencepost.output import WRITERS
 from fencepost.protocols.leader_epoch import report as leader_epochs
 from fencepost.reasons import REASONS
+from tlasql import cli as tlasql_cli
 
 if TYPE_CHECKING:
     from conftest import Audited
@@ -32,7 +35,7 @@ RunLight = Callable[..., list[Ended]]
 # A process that runs commands one after the other, and says which heavy packages it has loaded.
 COMMANDS = """
 import contextlib, io, json, sys
-from fencepost import cli
+from fencepost import cli, commands
 from fencepost.completion import SHELLS
 
 ended = []
@@ -245,6 +248,31 @@ def test_what_is_wrong_is_listed_once(run_light: RunLight) -> None:
     assert (unknown.returncode, elsewhere.returncode) == (2, 2)
     assert "No incident has a fingerprint that begins with 'zz'" in unknown.stderr
     assert "--cluster x: the configuration has troubled-4.2.1" in elsewhere.stderr
+
+
+def _swallow_interrupt(*_: object) -> int:
+    """Does with Ctrl-C what DuckDB does."""
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(5)
+    except KeyboardInterrupt:
+        pass
+    raise RuntimeError("Query interrupted")
+
+
+@pytest.mark.parametrize("typed", ["fencepost report --config", "tlasql check A.tla --schemas s --mapping"])
+def test_ctrl_c_is_no_failure_where_a_library_makes_it_one(
+    typed: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], troubled: Audited
+) -> None:
+    monkeypatch.setattr(commands, "report", _swallow_interrupt)
+    monkeypatch.setattr(tlasql_cli, "_run", _swallow_interrupt)
+    program, *arguments = [*typed.split(), str(troubled.config)]
+    main = cli.main if program == "fencepost" else tlasql_cli.main
+    assert main(arguments) == 130
+    said = capsys.readouterr().err
+    assert "interrupted" in said
+    assert "Traceback" not in said
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_version() -> None:

@@ -140,7 +140,10 @@ def test_a_waiver_matches_what_it_names(tmp_path: Path) -> None:
             OF_GROUP + "expires = 2026-03-01T00:00:00Z",
             "waivers[0].expires: must be a date such as 2026-01-31",
         ),
-        ("[waivers]\nreason = 'r'", "waivers: must be an array of tables"),
+        (
+            "[waivers]\nreason = 'r'",
+            "waivers: must be an array of tables, not a table. Write [[waivers]] in its place.",
+        ),
     ],
 )
 def test_a_waiver_that_says_too_little_is_refused(tmp_path: Path, text: str, said: str) -> None:
@@ -245,6 +248,10 @@ def test_a_command_that_sends_nothing_asks_nothing_of_apprise(
         ),
         (HOOK + f"url = '{SECRET}://${{SLACK}}'", "alerts[0].url: begins with no service that Apprise knows"),
         (HOOK + f"url = ['slack://{SECRET}']", "alerts[0].url: must be an address, not what is there."),
+        (
+            "[alerts]\n",
+            "alerts: must be an array of tables, not what is there. Write [[alerts]] in its place.",
+        ),
         (f"alerts = 'slack://{SECRET}'\n", "alerts: must be an array of tables, not what is there."),
         (HOOK + f"uri = 'slack://{SECRET}'", "alerts[0].uri: is not known here."),
         (HOOK + f"command = 'curl {SECRET}'", "alerts[0].command: must be a list: the program and its arg"),
@@ -348,6 +355,30 @@ def test_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             "clusters[0].brokers[0].kafka_version: must be a release such as 4.2.1",
         ),
         ("lake = 1\n" + CLUSTER, "lake: must be a table, not 1"),
+        (
+            CLUSTER + "[[lake]]\nwarehouse = 'w'",
+            "lake: must be a table, not an array of tables. Write [lake] in its place.",
+        ),
+        (CLUSTER.replace("[[clusters]]", "[clusters]"), "not a table. Write [[clusters]] in its place."),
+        (
+            CLUSTER.replace("[[clusters.brokers]]", "[clusters.brokers]"),
+            "brokers: must be an array of tables, not a table. Write [[clusters.brokers]] in its place.",
+        ),
+        (
+            CLUSTER + "log_dirs = ['s3:/bucket/x']",
+            "'s3:/bucket/x' is in no store that is read: use s3://bucket",
+        ),
+        (CLUSTER + "log_dirs = ['S3://bucket/x']", "'S3://bucket/x' is in no store that is read"),
+        (CLUSTER + "log_dirs = ['s3//bucket/x']", "'s3//bucket/x' is in no store that is read"),
+        (
+            CLUSTER + "log_dirs = ['s3://']",
+            "clusters[0].brokers[0].log_dirs: 's3://' names no bucket: use s3",
+        ),
+        (CLUSTER + "log_dirs = ['s3:///x']", "'s3:///x' names no bucket"),
+        (
+            CLUSTER + "log_dirs = ['/data/a, /data/b']",
+            "log_dirs: '/data/a, /data/b' has several paths in one text. Put each into quotes of its own.",
+        ),
         ('[[clusters]]\nname = "c"\nbrokers = 1', "clusters[0].brokers: must be an array of tables, not 1"),
         (
             '[[clusters]]\nname = "c"\nbrokers = [1]',

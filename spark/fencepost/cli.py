@@ -27,9 +27,9 @@ from fencepost.pseudonyms import NAMED
 from fencepost.settings import RunOn, Settings, load
 from fencepost.words import printable
 from tlasql.arguments import Parser
+from tlasql.interrupts import INTERRUPTED, noted_interrupts
 
 BAD_USAGE, FAILED = 2, 70
-INTERRUPTED = 128 + signal.SIGINT
 OUTPUT_CLOSED = 128 + 13
 """What a shell gives for a program that SIGPIPE ended."""
 EXIT_CODES = (
@@ -85,15 +85,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     time.tzset()
     sys.unraisablehook = _interrupt_again
     settings = None
-    try:
-        if arguments.without_settings:
-            return int(arguments.run(arguments))
-        settings = load(arguments.config, services=arguments.run in _ALERTING)
-        with _without_garbage_collection(arguments.run not in _LONG):
-            code = int(arguments.run(settings, arguments))
-            sys.stdout.flush()
-            return code
-    except (Exception, KeyboardInterrupt) as error:
+    with noted_interrupts() as interrupts:
+        try:
+            if arguments.without_settings:
+                return int(arguments.run(arguments))
+            settings = load(arguments.config, services=arguments.run in _ALERTING)
+            with _without_garbage_collection(arguments.run not in _LONG):
+                code = int(arguments.run(settings, arguments))
+                sys.stdout.flush()
+                return code
+        except (Exception, KeyboardInterrupt) as raised:
+            error = KeyboardInterrupt() if interrupts else raised
         code = _say_why(error, settings)
         if arguments.run is commands.audit and code in (BAD_USAGE, FAILED):
             _alert(error, settings, arguments.config)

@@ -18,6 +18,7 @@ from tlasql.commands.prepare import ENGINES, installed, unprepared
 from tlasql.compiler.compile import compile_module
 from tlasql.compiler.compiled import CompiledModule
 from tlasql.emit import EMITTERS, emit
+from tlasql.interrupts import INTERRUPTED, noted_interrupts
 from tlasql.java.tlc import TlcError
 from tlasql.lang.errors import Location, TlaSqlError, fail
 from tlasql.lang.source import excerpt
@@ -40,8 +41,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0: done, nothing found. 1: generated files are stale (``compile --check``), something is violated
     (``explain``) or TLC disagrees (``diff``). 2: the input cannot be compiled or read; of ``explain`` and
     ``diff``, nothing was found, and something could not be judged: ``explain`` found a verdict unknown.
+    130: Ctrl-C ended it.
     """
     options = _parser().parse_args(arguments)
+    with noted_interrupts() as interrupts:
+        try:
+            return _answered(options)
+        except (Exception, KeyboardInterrupt):
+            if not interrupts:
+                raise
+            print("tlasql: interrupted", file=sys.stderr)
+            return INTERRUPTED
+
+
+def _answered(options: argparse.Namespace) -> int:
     try:
         return _run(options)
     except (TlaSqlError, TlcError) as error:

@@ -20,6 +20,7 @@ from fencepost.capture import cuts, progress
 from fencepost.capture.digests import head_digest
 from fencepost.capture.plan import REQUEST_LOG, Source
 from fencepost.capture.request_logs import find_request_logs
+from fencepost.formats.request_log import answered_clusters
 from fencepost.settings import Broker, Client, Cluster
 
 if TYPE_CHECKING:
@@ -239,6 +240,42 @@ def test_lines_of_several_brokers_are_not_read(site: Site, captures: Path) -> No
     site.capture(broker)
     assert site.rows(tables.QUARANTINE) == []
     assert site.rows(tables.REQUEST_IDS)
+
+
+def _of_others(site: Site) -> list[dict[str, Any]]:
+    return [each for each in site.rows(tables.QUARANTINE) if each["reason"] == "other_cluster"]
+
+
+def test_a_log_of_another_cluster_is_not_read_until_the_configuration_is_correct(
+    site: Site, captures: Path
+) -> None:
+    """Brokers say in answers to Metadata of which cluster they are."""
+    of_others, own = (captures / name / "broker-1" for name in ("failover-4.3.1", "troubled-4.3.1"))
+    log_dirs = (str(own / "log_dir"),)
+    site.capture(Broker(1, log_dirs=log_dirs, request_logs=(f"{of_others}/kafka-request.log*",)))
+    faults = _of_others(site)
+    assert [Path(each["file"]).name for each in faults] == ["kafka-request.log", "kafka-request.log.1.gz"]
+    wrote = "a broker of the cluster yA_IB7UKQommh_yc1MU01w wrote it, and the log directories are of 7DBd"
+    assert faults[0]["detail"].startswith(wrote)
+    assert site.rows(tables.REQUEST_IDS) == []
+    site.capture(Broker(1, log_dirs=log_dirs, request_logs=(f"{of_others}/kafka-request.log",)))
+    assert [Path(each["file"]).name for each in _of_others(site)] == ["kafka-request.log"]
+    site.capture(Broker(1, log_dirs=log_dirs, request_logs=(f"{own}/kafka-request.log*",)))
+    assert site.rows(tables.QUARANTINE) == []
+    assert site.rows(tables.REQUEST_IDS)
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ('"requestApiKeyName":"METADATA"},"request":{},"response":{"clusterId":"AAAAAAAAAAAAAAAAAAAAAB",', 1),
+        (r"\"requestApiKeyName\":\"METADATA\"},\"response\":{\"clusterId\":\"AAAAAAAAAAAAAAAAAAAAAB\",", 1),
+        ('"requestApiKeyName":"VOTE"},"request":{"clusterId":"AAAAAAAAAAAAAAAAAAAAAB",', 0),
+        ('"requestApiKeyName":"METADATA"}\n"clusterId":"AAAAAAAAAAAAAAAAAAAAAB"', 0),
+    ],
+)
+def test_only_answers_name_the_cluster_of_a_broker(line: str, named: int) -> None:
+    assert list(answered_clusters(line.encode())) == ["AAAAAAAAAAAAAAAAAAAAAB"] * named
 
 
 def test_a_log_in_an_unknown_layout_is_named(site: Site) -> None:

@@ -51,6 +51,32 @@ def test_nothing_is_wrong_with_what_was_recorded(config: Path) -> None:
     assert _wrong(config) == []
 
 
+@pytest.mark.parametrize(
+    ("written", "ends"),
+    [
+        ("broker-2", ". Topics are in {}"),
+        ("broker-2/log_dir/once-0", ". This one is of a partition: write {}"),
+    ],
+)
+def test_a_directory_a_level_too_high_or_low_says_which_one_was_meant(
+    config: Path, written: str, ends: str
+) -> None:
+    text = config.read_text().replace('"broker-2/log_dir"', f'"{written}"')
+    config.write_text(text)
+    (folder,) = _wrong(config)
+    assert folder.remedy.startswith("holds no topic: log_dirs must name")
+    assert folder.remedy.endswith(ends.format(config.parent / "broker-2/log_dir"))
+
+
+def test_a_request_log_of_another_cluster_is_told(config: Path, captures: Path) -> None:
+    log = config.parent / "broker-2" / "kafka-request.log"
+    assert [each for each in _of_logs(config, 2) if each.mark is Mark.WRONG] == []
+    shutil.copy(captures / "failover-4.3.1" / "broker-1" / "kafka-request.log", log)
+    (told,) = (each for each in _of_logs(config, 2) if "cluster yA_IB7UKQommh_yc1MU01w wrote it" in each.says)
+    assert told.mark is Mark.WRONG
+    assert told.remedy == "correct request_logs: nothing of this log is read"
+
+
 def test_what_is_missing_is_told_of_its_broker(config: Path) -> None:
     shutil.rmtree(config.parent / "broker-2" / "log_dir")
     (config.parent / "broker-3" / "kafka-request.log").unlink()

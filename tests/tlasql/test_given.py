@@ -48,8 +48,10 @@ TYPES = {"level": parse_type("Int"), "name": parse_type("Str")}
 DOMAIN = Domain(TYPES, (), {}, {"name": 'the "name" of `it`'})
 
 
-def _said(folder: Path, levels: list[int], limit: int, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
-    (folder / "Given.tla").write_text(MODULE, encoding="utf-8")
+def _said(
+    folder: Path, levels: list[int], limit: int, capsys: pytest.CaptureFixture[str], module: str = MODULE
+) -> tuple[int, str]:
+    (folder / "Given.tla").write_text(module, encoding="utf-8")
     (folder / "given.toml").write_text(MAPPING.replace("LIMIT", str(limit)), encoding="utf-8")
     (folder / "schemas.json").write_text(json.dumps(DOMAIN.schemas()), encoding="utf-8")
     states = [{"level": level, "name": name} for level in levels for name in NAMES]
@@ -76,3 +78,27 @@ def test_numbers_beyond_32_bits(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert code == 2
     assert "not compared, since they compute with integers and 5000000000 does not fit" in said
     assert said.endswith(": written, limited\n36 verdicts compared, 0 differ, 0 unknown to SQL\n")
+
+
+@pytest.mark.parametrize(
+    ("left", "ends"),
+    [
+        ("", "0 verdicts compared, 0 differ, 0 unknown to SQL\n"),
+        (
+            '\\* @invariant("named", "info", "state")\nNamed == name # ""\n',
+            "TLC cannot read 9000000000 (its integers have 32 bits), so it says nothing of a module with "
+            "it: write a smaller number, or a CONSTANT that the mapping gives\n",
+        ),
+    ],
+    ids=["alone", "with another"],
+)
+def test_a_number_that_tlc_cannot_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], left: str, ends: str
+) -> None:
+    """What is left to compare may be nothing, which is no module; else the number stands in it, too."""
+    head, _, _ = MODULE.partition('\\* @invariant("above"')
+    wide = '\\* @invariant("wide", "info", "state")\nWide == level < 9000000000\n'
+    code, said = _said(tmp_path, [1, 2], 3, capsys, f"{head}{wide}{left}====\n")
+    assert code == 2
+    assert "9000000000 does not fit TLC's 32-bit integers: wide\n" in said
+    assert said.endswith(ends)

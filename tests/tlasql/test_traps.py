@@ -220,6 +220,22 @@ def test_a_query_that_is_too_deep_for_spark_is_named(
     assert capfd.readouterr() == ("", "")
 
 
+def test_a_query_that_spark_does_not_resolve_in_time_is_named(spark: SparkSession) -> None:
+    """As a fold by index over a sequence that is itself selected: its text is written out at each place."""
+    most = "spark.sql.analyzer.maxIterations"
+    module = _module("spark")
+    one = replace(module, definitions=module.definitions[:1])
+    spark.conf.set(most, 2)
+    try:
+        (problem,) = unprepared(one, "spark")
+    finally:
+        spark.conf.unset(most)
+    assert "Max iterations (2) reached" in problem.message
+    assert "fold a sequence with Head and Tail" in (problem.remedy or "")
+    assert most in (problem.remedy or "")
+    assert unprepared(one, "spark") == []
+
+
 def test_a_text_means_one_thing(tmp_path: Path) -> None:
     """Where a string is spelled as a model value is in the log, nobody could tell which is meant."""
     mapping = tmp_path / "traps.toml"

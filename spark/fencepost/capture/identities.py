@@ -70,6 +70,12 @@ def _mixed(number: int, cluster: Cluster) -> Iterator[str]:
                     )
 
 
+def cluster_id_of(cluster: Cluster) -> str | None:
+    """Kafka's id of a cluster, as its log directories say it."""
+    ids = (meta_properties(path).get("cluster.id") for broker in cluster.brokers for path in log_dirs(broker))
+    return next(filter(None, ids), None)
+
+
 def log_dirs(broker: Broker) -> list[str]:
     """The log directories of a broker that are there."""
     return [path for pattern in broker.log_dirs for path in expand(pattern)]

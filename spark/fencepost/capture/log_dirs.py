@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from fencepost.capture.files import closed_folders, content, expand, inside, names
+from fencepost.capture.files import closed_folders, content, expand, inside, is_folder, names
 from fencepost.capture.kinds import Kind
 from fencepost.capture.plan import CLOSED, READ_WHOLE, SEGMENT, Fault, Source
 from fencepost.formats.partition_files import topic_id_in
@@ -20,6 +20,7 @@ from fencepost.settings import Broker, Cluster
 _FOLDER = re.compile(r"(?P<topic>.+)-(?P<partition>\d+)(\.[0-9a-f]{32}-(?P<state>delete|future|stray))?")
 # LocalLog.logDirNameWithSuffixCappedLength cuts the topic's name where a suffix would make it longer
 _CUT = 255
+_LOOKED_INTO = 100  # of so many entries it is asked whether they were meant
 _OFFSET = re.compile(r"\d{20}\D")
 _Partition = tuple[str | None, int | None]
 _LIVE, _DELETED = "live", ".deleted"
@@ -181,14 +182,30 @@ def base_offset(file: str) -> int:
     return int(Path(file).name[:20])
 
 
+def _no_topic(path: str, entries: Sequence[str]) -> str:
+    """What is said of a directory without topics: often the one that was meant is a level above or below."""
+    detail = "holds no topic: log_dirs must name the directories that log.dirs names in server.properties"
+    above, _, name = path.rstrip("/").rpartition("/")
+    if _FOLDER.fullmatch(name) and any(_OFFSET.match(each) for each in entries):
+        return f"{detail}. This one is of a partition: write {above}"
+    below = [folder for each in entries[:_LOOKED_INTO] if _has_topics(folder := inside(path, each))]
+    return f"{detail}. Topics are in {' and '.join(below[:3])}" if below else detail
+
+
+def _has_topics(folder: str) -> bool:
+    try:
+        return any(_FOLDER.fullmatch(each) for each in names(folder)) if is_folder(folder) else False
+    except OSError:
+        return False
+
+
 def _log_dir(
     kinds: Sequence[Kind], cluster: Cluster, broker: Broker, path: str, faults: list[Fault], *, internal: bool
 ) -> Iterator[Source]:
     entries = names(path)
     folders = [(name, match) for name in entries if (match := _FOLDER.fullmatch(name))]
     if not folders and META_PROPERTIES not in entries:
-        detail = "holds no topic: log_dirs must name the directories that log.dirs names in server.properties"
-        faults.append(_fault(cluster.name, broker, path, "missing", detail))
+        faults.append(_fault(cluster.name, broker, path, "missing", _no_topic(path, entries)))
     for name, match in folders:
         # with the others Kafka's own topics are looked for, too: a backup of theirs has another name
         if (internal and match["topic"] not in READ_WHOLE) or match["state"] == "future":

@@ -17,6 +17,9 @@ META_PROPERTIES_FILE = "meta_properties"
 REQUEST_LOG = "request_log"
 CLIENT_LOG = "client_log"
 
+OTHER_CLUSTER = "other_cluster"
+"""Why lines of a request log are not read that a broker of another cluster wrote."""
+
 CLOSED = "this user may not look into the folder: check its permissions"
 """What is wrong with a folder on the way to evidence, and what to do."""
 
@@ -55,7 +58,8 @@ class Source:
     nothing of it is kept. Logs in text have ``timezone``; those of a client have ``client``,
     and their ``broker_id`` is null; ``file_begins`` is the digest of their first entry, None if it is not
     known yet. ``moved_from``: the name under which an earlier run read the beginning of this file. ``host``:
-    of a client's log, the machine whose file it is; containers all have the same paths.
+    of a client's log, the machine whose file it is; containers all have the same paths. ``cluster_id``: of a
+    request log, Kafka's id of the broker's cluster, None where no log directory says it.
     """
 
     cluster: str
@@ -77,6 +81,7 @@ class Source:
     file_begins: str | None = None
     moved_from: str | None = None
     host: str | None = None
+    cluster_id: str | None = None
 
     @property
     def name(self) -> str:

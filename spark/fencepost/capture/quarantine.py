@@ -11,7 +11,7 @@ from pyiceberg.catalog import Catalog
 
 from fencepost import lake
 from fencepost.capture.collectors import collector
-from fencepost.capture.plan import ORIGIN, REQUEST_LOG, SEGMENT, Fault, Plan, named_on
+from fencepost.capture.plan import ORIGIN, OTHER_CLUSTER, REQUEST_LOG, SEGMENT, Fault, Plan, named_on
 from fencepost.capture.server_logs import SERVER_LOG, SETTINGS_LOG
 from fencepost.capture.silent_logs import NO_REQUESTS
 from fencepost.settings import Broker, Cluster
@@ -41,18 +41,30 @@ def update(
     new name. If a log is gone and another log has its name, its rows stay, as its lines in bronze do.
     """
     old = lake.scan(catalog, QUARANTINE).to_pylist()
+    has_strangers = any(row["reason"] == OTHER_CLUSTER for row in old)
     listed = [row for row in old if row["reason"] in _OF_LISTING and _is_looked_for(row, clusters, run_id)]
-    looked_again = plan.sources or plan.renamed or plan.copies or listed
+    looked_again = plan.sources or plan.renamed or plan.copies or listed or has_strangers
     if not plan.faults and not faults and not (old and looked_again):
         return len(old)
+    kept = list(_still_valid(plan, (row for row in old if row not in listed)))
+    strangers = [row for row in kept if row["reason"] == OTHER_CLUSTER]
+    # a log of another cluster that nobody names any more was no evidence of this one
+    gone = [row for row in strangers if _is_looked_for(row, clusters, run_id) and not _is_named(row, plan)]
     new = [
         {**dataclasses.asdict(fault), "run_id": run_id, "captured_at": now}
         for fault in (*plan.faults, *faults)
     ]
-    rows = _first_of_each_key([*_still_valid(plan, (row for row in old if row not in listed)), *new])
+    rows = _first_of_each_key([*(row for row in kept if row not in gone), *new])
     if _contents(rows) == _contents(old):
         return len(old)
     return lake.replace(catalog, QUARANTINE, QUARANTINE.rows([tuple(row.values()) for row in rows]))
+
+
+def _is_named(row: Row, plan: Plan) -> bool:
+    """Whether the configuration still names the file of a row."""
+    named = (*plan.sources, *(renamed for renamed, _ in plan.renamed))
+    origin = tuple(row[name] for name in ORIGIN)
+    return origin in {*plan.begins, *plan.copies, *(source.origin for source in named)}
 
 
 def _is_looked_for(row: Row, clusters: Sequence[Cluster], run_id: str) -> bool:

@@ -12,6 +12,7 @@ from functools import partial
 import pyarrow as pa
 
 from fencepost.capture.files import resolved
+from fencepost.capture.identities import cluster_id_of
 from fencepost.capture.kinds import Kind
 from fencepost.capture.plan import REQUEST_LOG, Fault, Source
 from fencepost.capture.rows import Rows
@@ -39,13 +40,23 @@ def find_request_logs(cluster: Cluster) -> tuple[list[Source], list[Fault]]:
     """
     sources: list[Source] = []
     faults: list[Fault] = []
+    cluster_id = cluster_id_of(cluster)
     found = [(broker, *files(broker.request_logs, _MISSING)) for broker in cluster.brokers]
     # of one broker, several paths may lead to a file: a line counts once
     owners = Counter(file for _, matching, _ in found for file in set(map(resolved, matching)))
     for broker, matching, absent in found:
         for file in matching:
             if owners[resolved(file)] == 1:
-                sources.append(Source(cluster.name, broker.id, REQUEST_LOG, file, timezone=broker.timezone))
+                sources.append(
+                    Source(
+                        cluster.name,
+                        broker.id,
+                        REQUEST_LOG,
+                        file,
+                        timezone=broker.timezone,
+                        cluster_id=cluster_id,
+                    )
+                )
             else:
                 faults.append(
                     Fault(cluster.name, broker.id, REQUEST_LOG, file, 0, 0, "unreadable", _OF_SEVERAL)

@@ -15,13 +15,14 @@ from fencepost.capture import packed
 from fencepost.capture.digests import head_digest
 from fencepost.capture.files import closed_folders, expand, is_folder, modified, opened
 from fencepost.capture.packed import DamagedError, is_compressed
-from fencepost.capture.plan import CLOSED, Fault, Source
+from fencepost.capture.plan import CLOSED, OTHER_CLUSTER, Fault, Source
 from fencepost.capture.rows import OUTCOME, Rows, arrow_rows, fault_of, outcome
 from fencepost.capture.second_pass import newest_before
 from fencepost.formats import faults as formats
 from fencepost.formats.envelopes import end_of_lines, written_by
 from fencepost.formats.lines import Parsed
 from fencepost.formats.log_entries import begins_entry, first_line
+from fencepost.formats.request_log import answered_clusters
 from fencepost.formats.written_order import WrittenOrder
 from fencepost.tables import Table
 
@@ -81,6 +82,10 @@ _PUT_TOGETHER = (
 _OF_SEVERAL = (
     "it has lines of several programs ({}), and which are this broker's is not known: nothing of them is "
     "read; write a file for each"
+)
+_OF_ANOTHER_CLUSTER = (
+    "a broker of the cluster {} wrote it, and the log directories are of {}: nothing of it is read; correct "
+    "request_logs in the configuration"
 )
 _UNKNOWN_LAYOUT = (
     "none of its lines begins with a time in a known layout, so nothing of it is read: docs/operating.md, "
@@ -179,13 +184,17 @@ def text_rows(
             raise FileNotFoundError(source.file)
         log = begins if stays else None
         whose, written = _owners(source, head), WrittenOrder()
+        other_cluster = _other_cluster(source, head)
         last_ms = newest_before(file, source, lambda: modified(source.file), compressed=compressed)
         for piece in _pieces(file, source, last_entry):
             parsed = parse(source, piece, last_ms)
             last_ms = parsed.last_ms
             owners = whose | _owners(source, piece.data) if whose else whose
-            if wrong := _what_is_wrong(parsed, owners, written):
-                fault = formats.Fault(piece.position, len(piece.data), "bad_line", wrong)
+            # a broker is of one cluster, so what one line says is true of all behind it
+            other_cluster = other_cluster or _other_cluster(source, piece.data)
+            if wrong := other_cluster or _what_is_wrong(parsed, owners, written):
+                reason = OTHER_CLUSTER if other_cluster else "bad_line"
+                fault = formats.Fault(piece.position, len(piece.data), reason, wrong)
                 parsed = replace(parsed, rows=parsed.rows.slice(0, 0), faults=(fault,), skipped=0)
             # what it has noted of these lines is taken, and dropped
             yield from (each for each in rows_of(_with_begins(parsed.rows, begins)) if not wrong)
@@ -215,6 +224,14 @@ def _owners(source: Source, lines: bytes) -> set[bytes]:
     instances, whose producers have ids of their own.
     """
     return written_by(lines[: lines.rfind(b"\n") + 1]) if source.broker_id is not None else set()
+
+
+def _other_cluster(source: Source, lines: bytes) -> str | None:
+    """What is said of a request log in which a broker answers that it is of another cluster."""
+    if source.cluster_id is None:
+        return None
+    written = next((each for each in answered_clusters(lines) if each != source.cluster_id), None)
+    return None if written is None else _OF_ANOTHER_CLUSTER.format(written, source.cluster_id)
 
 
 def _what_is_wrong(parsed: Parsed, owners: Set[bytes], written: WrittenOrder) -> str | None:

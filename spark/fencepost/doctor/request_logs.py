@@ -8,13 +8,14 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import NamedTuple
 
 from fencepost.capture.files import modified, opened, size
+from fencepost.capture.identities import cluster_id_of
 from fencepost.capture.text import matching
 from fencepost.doctor.checks import Check, Mark
 from fencepost.doctor.evidence import heading
 from fencepost.doctor.log_kinds import REQUESTS, is_in_unknown_layout, kinds_of_file, newest
 from fencepost.formats.clock import LogClock, zone_of
 from fencepost.formats.request_layouts import moment, placed
-from fencepost.formats.request_log import api_name, follower
+from fencepost.formats.request_log import answered_clusters, api_name, follower
 from fencepost.settings import Broker, Settings
 from fencepost.words import counted
 
@@ -32,23 +33,26 @@ _SWITCH_ON = "switch on DEBUG on kafka.request.logger, or correct request_logs"
 
 class _Tail(NamedTuple):
     """The last requests of a file: their APIs, when the newest was logged, whether all were at whole seconds,
-    and the ids of the brokers that fetched as followers; ``fault``: why a line cannot be read.
+    the ids of the brokers that fetched as followers, and of the clusters that brokers say they are of;
+    ``fault``: why a line cannot be read.
     """
 
     apis: Counter[str]
     newest: datetime | None
     in_seconds: bool
     followers: set[int | None]
+    clusters: set[str]
     fault: str | None
 
 
 def request_log_checks(settings: Settings, now: datetime) -> Iterator[Check]:
     """Checks of the newest file of each broker's request log; ``now`` tells whether it is still written."""
     for cluster in settings.clusters:
+        cluster_id = cluster_id_of(cluster)
         for broker in cluster.brokers:
             file = newest(file for pattern in broker.request_logs for file in matching(pattern))
             if file and _may_be_one(file):
-                yield from _of_log(heading(cluster, broker), broker, file, now)
+                yield from _of_log(heading(cluster, broker), broker, file, now, cluster_id)
 
 
 def _may_be_one(file: str) -> bool:
@@ -59,7 +63,7 @@ def _may_be_one(file: str) -> bool:
     return REQUESTS in kinds or not (kinds or is_in_unknown_layout(file))
 
 
-def _of_log(of: str, broker: Broker, file: str, now: datetime) -> Iterator[Check]:
+def _of_log(of: str, broker: Broker, file: str, now: datetime, cluster_id: str | None) -> Iterator[Check]:
     tail = _read(file, broker.timezone)
     if tail.newest is None and tail.fault is not None:
         says = f"{file}: of the requests in its end none can be read: {tail.fault}"
@@ -71,6 +75,10 @@ def _of_log(of: str, broker: Broker, file: str, now: datetime) -> Iterator[Check
     last = counted(tail.apis.total(), "request")
     common = ", ".join(f"{name} {count:,}" for name, count in tail.apis.most_common(_SHOWN))
     yield Check(of, Mark.GOOD, f"request log: the last {last}: {common}")
+    others = sorted(tail.clusters - {cluster_id})
+    if cluster_id is not None and others:
+        says = f"a broker of the cluster {others[0]} wrote it, and the log directories are of {cluster_id}"
+        yield Check(of, Mark.WRONG, f"{file}: {says}", "correct request_logs: nothing of this log is read")
     if broker.id in tail.followers:
         says = f"{file}: in it broker {broker.id} fetches as a follower, which no broker does from itself"
         yield Check(of, Mark.WRONG, says, _ANOTHERS)
@@ -130,4 +138,5 @@ def _read(file: str, zone: str) -> _Tail:
         except ValueError as error:
             fault = str(error)
     newest = None if newest_ms is None else datetime.fromtimestamp(newest_ms / 1000, UTC)
-    return _Tail(apis, newest, in_seconds, followers, fault)
+    clusters = set(answered_clusters(b"\n".join(lines)))
+    return _Tail(apis, newest, in_seconds, followers, clusters, fault)

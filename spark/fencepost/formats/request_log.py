@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Annotated
 
@@ -71,6 +71,9 @@ _API = re.compile(rb'"requestApiKeyName":"(\w+)"')
 _FOLLOWER = re.compile(
     rb'"requestApiKeyName":"FETCH"\},"request":\{(?:"replicaState":\{)?"replicaId":(\d{1,10})\b'
 )
+# Collectors that put a line into a string of JSON escape its quotes.
+_CLUSTER = re.compile(rb'\\*"clusterId\\*": ?\\*"([\w-]{22})\\*"')
+_METADATA = re.compile(rb'\\*"requestApiKeyName\\*": ?\\*"METADATA\\*"')
 _REQUEST, _RESPONSE = "request", "response"
 _NEEDED = frozenset({"requestHeader", "totalTimeMs", _REQUEST})
 # Answers that are long and mostly the same.
@@ -113,6 +116,16 @@ def follower(text: bytes, start: int = 0) -> int | None:
     """
     found = _FOLLOWER.search(text, start)
     return int(found[1]) if found else None
+
+
+def answered_clusters(lines: bytes) -> Iterator[str]:
+    """The ids of clusters that brokers name in answers to Metadata, as the cluster they are of. Requests of
+    others may name any cluster.
+    """
+    for found in _CLUSTER.finditer(lines):
+        begin = lines.rfind(b"\n", 0, found.start()) + 1
+        if _METADATA.search(lines, begin, found.start()):
+            yield found[1].decode()
 
 
 def every_line(_: bytes) -> bool:

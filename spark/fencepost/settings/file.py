@@ -23,7 +23,7 @@ from pydantic import (
 
 from fencepost.environment import is_variable
 from fencepost.pseudonyms import KINDS, NameKind, Pseudonyms
-from fencepost.settings.mistakes import Expected, SettingsError, in_words, mistake, nearest
+from fencepost.settings.mistakes import TABLES, Expected, SettingsError, in_words, mistake, nearest
 from fencepost.settings.model import (
     CHAPTER_MS,
     DEFAULT_SPARK,
@@ -41,7 +41,6 @@ from fencepost.settings.model import (
 )
 from fencepost.settings.values import (
     SQLITE,
-    TABLES,
     Reading,
     Text,
     as_chapter,

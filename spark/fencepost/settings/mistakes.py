@@ -26,6 +26,9 @@ class Expected:
     add: str | None = None
 
 
+TABLES = Expected("an array of tables")
+
+
 def mistake(message: str, below: str = "", lacks: str = "") -> PydanticCustomError:
     """A mistake in a value; ``below``: the rest of its key, for a validator that checks several keys at
     once; ``lacks``: the key beside it that is not there.
@@ -65,7 +68,8 @@ def _line(error: ErrorDetails, document: Mapping[str, Any], model: Any) -> str:
         loc = loc[:-1]
     where = _dotted((*loc, below) if below else loc)
     # an address may have a secret, also where it is in the wrong place
-    value = "what is there" if loc[:1] == ("alerts",) else shown(reduce(_inside, loc, document))
+    found = reduce(_inside, loc, document)
+    value = "what is there" if loc[:1] == ("alerts",) else shown(found)
     expected, keys = _declared(loc, model)
     match error["type"]:
         case "mistake":
@@ -76,9 +80,23 @@ def _line(error: ErrorDetails, document: Mapping[str, Any], model: Any) -> str:
             known = f"Use one of {', '.join(sorted(keys))}, or remove it."
             return f"{where}: is not known here. {known}{nearest(str(loc[-1]), keys)}"
         case "dict_type" | "model_type" | "dataclass_type" if loc == error["loc"]:
-            return f"{where}: must be a table, not {value}."
+            return f"{where}: must be a table, not {value}.{_in_brackets(loc, found)}"
         case _:
-            return f"{where}: must be {expected.must_be if expected else 'something else'}, not {value}."
+            must_be = expected.must_be if expected else "something else"
+            said = f"{where}: must be {must_be}, not {value}."
+            return f"{said}{_in_brackets(loc, found)}" if must_be == TABLES.must_be else said
+
+
+def _in_brackets(loc: Iterable[int | str], found: Any) -> str:
+    """A sentence with the header that makes a table an array of tables, and the reverse."""
+    header = ".".join(key for key in loc if isinstance(key, str))
+    if isinstance(found, dict):
+        return f" Write [[{header}]] in its place."
+    return f" Write [{header}] in its place." if _is_tables(found) else ""
+
+
+def _is_tables(value: Any) -> bool:
+    return isinstance(value, list) and any(isinstance(each, dict) for each in value)
 
 
 def shown(value: Any) -> str:
@@ -87,8 +105,7 @@ def shown(value: Any) -> str:
         return value.isoformat()
     if isinstance(value, dict):
         return "a table"
-    is_array = isinstance(value, list) and any(isinstance(each, dict) for each in value)
-    if is_array:
+    if _is_tables(value):
         return "an array of tables"
     return str(value).lower() if isinstance(value, bool) else repr(value)
 

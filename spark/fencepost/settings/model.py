@@ -11,12 +11,11 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 from pydantic.dataclasses import dataclass as checked_dataclass
 
 from fencepost.pseudonyms import Pseudonyms
-from fencepost.settings.mistakes import Expected
+from fencepost.settings.mistakes import TABLES, Expected
 from fencepost.settings.values import (
     DAY_MS,
     MAX_INT,
     SQLITE,
-    TABLES,
     Address,
     Fingerprint,
     Globs,

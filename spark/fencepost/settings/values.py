@@ -61,6 +61,8 @@ def _absolute(paths: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
         return paths
     for each in paths:
         written_out(each)
+        if re.search(r",\s*(/|s3://)", each):
+            raise mistake(f"{each!r} has several paths in one text. Put each into quotes of its own.")
     base = Path(glob.escape(str(info.context.base)))
     return tuple(
         path.rstrip("/") if _of_store(path) else os.path.normpath(base / Path(path).expanduser())
@@ -70,9 +72,15 @@ def _absolute(paths: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
 
 def _of_store(path: str) -> bool:
     """Whether a path leads into an object store."""
-    scheme, is_address, _ = path.partition("://")
-    if is_address and scheme != "s3":
+    scheme, is_address, below = path.partition("://")
+    # a slash or colon that is left out would make it a path beside the configuration
+    is_meant = not is_address and re.match(
+        r"(s3[an]?|gs|abfss?|https?|hdfs|file)(:/|//)", path, re.IGNORECASE
+    )
+    if is_meant or (is_address and scheme != "s3"):
         raise mistake(f"{path!r} is in no store that is read: use s3://bucket/..., or a path.")
+    if is_address and below[:1] in ("", "/"):
+        raise mistake(f"{path!r} names no bucket: use s3://bucket/..., or a path.")
     return bool(is_address)
 
 
@@ -297,4 +305,3 @@ Fingerprint = Annotated[Text, AfterValidator(_fingerprint)]
 _Safe = Annotated[Text, Field(min_length=1), AfterValidator(_without_secrets)]
 Address = Annotated[_Safe, AfterValidator(_of_a_service)]
 HttpAddress = Annotated[_Safe, AfterValidator(_of_http)]
-TABLES = Expected("an array of tables")

@@ -69,7 +69,8 @@ def differences(compiled: CompiledModule, options: argparse.Namespace) -> int:
         progress("")
         ids = ", ".join(each.mark.id for each in left)
         print(f"not compared, since they compute with integers and {error}: {ids}", file=sys.stderr)
-        by_tlc = asked([each for each in judged if each not in left])
+        rest = [each for each in judged if each not in left]
+        by_tlc = asked(rest) if rest else {}
     progress("")
     for (identity, index), oracle in by_tlc.items():
         scope, position = _scope(compiled, rows[index]), rows[index]["from_position"]
@@ -84,7 +85,7 @@ def differences(compiled: CompiledModule, options: argparse.Namespace) -> int:
         print(line)
     summary = f"{compared} verdicts compared, {len(wrong)} differ, {unknown} unknown to SQL"
     print(f"{summary}; TLC stops at {stops}" if stops else summary)
-    if not compared:
+    if not compared and not left:
         print(
             "nothing was compared: the data has no state of what these definitions speak of", file=sys.stderr
         )

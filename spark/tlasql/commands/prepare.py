@@ -24,6 +24,10 @@ _TOO_LONG = (
     "each fold and set is written out wherever it is asked for: split the definition, or start Spark with a "
     "larger stack (-Xss16m in spark.driver.extraJavaOptions)"
 )
+_TOO_LARGE = (
+    "each fold and set is written out wherever it is asked for: split the definition, fold a sequence with "
+    "Head and Tail or FoldLeft, which ask for it once, or raise spark.sql.analyzer.maxIterations"
+)
 _TOO_DEEP = ("FAILED_TO_PARSE_TOO_COMPLEX", "StackOverflowError")
 Refused = Callable[[str], str | None]
 """What an engine has against a query; None when it would run it."""
@@ -43,9 +47,14 @@ def unprepared(compiled: CompiledModule, engine: str) -> list[Diagnostic]:
             problem = refused(sql)
             if problem is not None:
                 message = f"{engine} refuses the SQL of {name}: {problem}"
-                remedy = _TOO_LONG if any(each in problem for each in _TOO_DEEP) else _A_FAULT
-                found.append(Diagnostic(place, message, remedy))
+                found.append(Diagnostic(place, message, _remedy(problem)))
     return found
+
+
+def _remedy(problem: str) -> str:
+    if "Max iterations" in problem:
+        return _TOO_LARGE
+    return _TOO_LONG if any(each in problem for each in _TOO_DEEP) else _A_FAULT
 
 
 def _queries(compiled: CompiledModule) -> Iterator[tuple[Location, str, str]]:

@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 from tlasql.java import jvm
 from tlasql.java.remedies import advised
+from tlasql.java.signs import in_ascii
 from tlasql.lang.errors import Diagnostic, Location, TlaSqlError, fail
 from tlasql.lang.source import code, content
 
@@ -26,7 +27,6 @@ _SYNTAX = re.compile(
 )
 _COMMENT = re.compile(r"open comment starting around line (\d+)")
 _NAMED = re.compile(r"File name '(.+?)' does not match the name '(.+?)'")
-_SIGN = re.compile(r'Encountered: "(?:\\u[0-9a-f]{4}|[^\x00-\x7f])"')
 _ABSENT = re.compile(r"Cannot find source file for module (\w+)(?: imported in module (\w+))?")
 _UNPARSED = re.compile(r"Could not parse module (\w+)")
 _CYCLE = re.compile(r"dependency cycle is:\s+(.+)")
@@ -172,7 +172,8 @@ def _unparsed(output: str, module: Path) -> list[Diagnostic]:
         found.append(Diagnostic(Location(str(module), int(line), int(column)), " ".join(message.split())))
     for line, column, message in _LEXICAL.findall(output):
         where = Location(str(module), int(line), int(column))
-        found.append(Diagnostic(where, f"lexical error: {message}", _spelling(message)))
+        spelt = Diagnostic(where, f"lexical error: {message}", _spelling(message))
+        found.append(in_ascii(where, _text(str(module))) or spelt)
     for line in _COMMENT.findall(output):
         where = Location(str(module), int(line), 1)
         found.append(Diagnostic(where, "a comment that begins about here is not closed", "close it with *)"))
@@ -180,8 +181,6 @@ def _unparsed(output: str, module: Path) -> list[Diagnostic]:
 
 
 def _spelling(message: str) -> str:
-    if _SIGN.search(message) is not None:
-        return "SANY of these tools reads ASCII: write == \\A \\in /\\ => and the like"
     open_string = r'"\n"' in message or _AFTER_QUOTE.search(message) is not None
     return 'a string ends with " on its line' if open_string else "TLA+ has no such sign: remove it"
 

@@ -54,6 +54,9 @@ class TlcResult:
     output: str
 
 
+_TOO_LARGE = re.compile(r"TLC can't handle a number this big\.\s+(\d+)")
+
+
 class TlcError(RuntimeError):
     """TLC could not be run or could not finish: the message says which file and what to do."""
 
@@ -122,6 +125,11 @@ def _arguments(model: _Model, states: Path) -> list[str]:
 
 
 def _result(model: _Model, code: int, output: str, seconds: float) -> TlcResult:
+    if large := _TOO_LARGE.search(output):
+        raise UnreadableError(
+            f"TLC cannot read {large[1]} (its integers have 32 bits), so it says nothing of a module with "
+            "it: write a smaller number, or a CONSTANT that the mapping gives"
+        )
     if code not in (SUCCESS, INVARIANT_VIOLATED, PROPERTY_VIOLATED):
         error = UnreadableError if code in _UNREADABLE else TlcError
         raise error(f"{model.cfg}: TLC ended with exit code {code} on {model.module.name}\n{output}")

@@ -180,7 +180,7 @@ class _Planner:
         if atoms:
             raise fail(
                 self._place(),
-                "this step is false when nothing changes, and here every key steps on its own",
+                "this step may be false when nothing changes, and here every key steps on its own",
                 "allow for it: add the disjunct f'[x] = f[x]",
             )
 
