@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import json
 import lzma
 import tarfile
 from collections.abc import Callable, Iterator
@@ -20,7 +21,8 @@ from fencepost.capture import cuts, progress
 from fencepost.capture.digests import head_digest
 from fencepost.capture.plan import REQUEST_LOG, Source
 from fencepost.capture.request_logs import find_request_logs
-from fencepost.formats.request_log import answered_clusters
+from fencepost.capture.writers import Writer
+from fencepost.formats.request_log import answered_clusters, has_follower
 from fencepost.settings import Broker, Client, Cluster
 
 if TYPE_CHECKING:
@@ -265,17 +267,65 @@ def test_a_log_of_another_cluster_is_not_read_until_the_configuration_is_correct
     assert site.rows(tables.REQUEST_IDS)
 
 
+def test_a_log_of_another_broker_is_not_read(site: Site, captures: Path) -> None:
+    """No broker fetches from itself as a follower."""
+    log = (str(captures / "by-hand-4.3.1" / "broker-1" / "kafka-request.log"),)
+    site.capture(Broker(2, request_logs=log))
+    (fault,) = site.rows(tables.QUARANTINE)
+    assert fault["reason"] == "other_broker"
+    assert "broker 2 fetches in it as a follower, which no broker does from itself" in fault["detail"]
+    assert site.rows(tables.REQUEST_IDS) == []
+    site.capture(Broker(1, request_logs=log))
+    assert site.rows(tables.QUARANTINE) == []
+    assert site.rows(tables.REQUEST_IDS)
+
+
+OTHER = "AAAAAAAAAAAAAAAAAAAAAB"
+HEADER = '{"requestHeader":{"requestApiKeyName":"METADATA"}'
+ANSWER = f'{HEADER},"request":{{}},"response":{{"clusterId":"{OTHER}",'
+FETCH = '{"requestHeader":{"requestApiKeyName":"FETCH"},"request":{"replicaState":{"replicaId":7,'
+
+
 @pytest.mark.parametrize(
     ("line", "named"),
     [
-        ('"requestApiKeyName":"METADATA"},"request":{},"response":{"clusterId":"AAAAAAAAAAAAAAAAAAAAAB",', 1),
-        (r"\"requestApiKeyName\":\"METADATA\"},\"response\":{\"clusterId\":\"AAAAAAAAAAAAAAAAAAAAAB\",", 1),
-        ('"requestApiKeyName":"VOTE"},"request":{"clusterId":"AAAAAAAAAAAAAAAAAAAAAB",', 0),
-        ('"requestApiKeyName":"METADATA"}\n"clusterId":"AAAAAAAAAAAAAAAAAAAAAB"', 0),
+        (ANSWER, 1),
+        (ANSWER.replace('"', r"\""), 1),
+        (ANSWER.replace("METADATA", "VOTE"), 0),
+        (f'{HEADER}\n"clusterId":"{OTHER}"', 0),
+        # the name of a client
+        (HEADER.replace("}", f',"clientId":{json.dumps(ANSWER)}}}'), 0),
     ],
 )
 def test_only_answers_name_the_cluster_of_a_broker(line: str, named: int) -> None:
-    assert list(answered_clusters(line.encode())) == ["AAAAAAAAAAAAAAAAAAAAAB"] * named
+    assert list(answered_clusters(line.encode())) == [OTHER] * named
+
+
+@pytest.mark.parametrize(
+    ("line", "fetches"),
+    [
+        (FETCH, True),
+        (FETCH.replace('"', r"\""), True),
+        (FETCH.replace('"replicaState":{', "").replace(":", ": "), True),
+        (FETCH.replace("7", "77"), False),
+        (FETCH.replace("7", "-7"), False),
+        (HEADER.replace("}", f',"clientId":{json.dumps(FETCH)}}}'), False),
+    ],
+)
+def test_only_a_fetch_has_a_follower(line: str, fetches: bool) -> None:
+    assert has_follower(line.encode(), 7) is fetches
+
+
+def test_who_wrote_a_log_may_change() -> None:
+    """Disks that are formatted again have another cluster's id, and the broker goes on with its log."""
+    own = "AAAAAAAAAAAAAAAAAAAAAA"
+    of_own, of_other = ANSWER.replace(OTHER, own).encode(), ANSWER.encode()
+    writer = Writer(Source("c", 1, REQUEST_LOG, "kafka-request.log", cluster_id=own))
+    read = [
+        writer.fault_of(lines) is None
+        for lines in (b"", of_other, b"", of_own, b"", of_other + b"\n" + of_own, b"")
+    ]
+    assert read == [True, False, False, True, True, False, True]
 
 
 def test_a_log_in_an_unknown_layout_is_named(site: Site) -> None:

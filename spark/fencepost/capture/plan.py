@@ -17,8 +17,8 @@ META_PROPERTIES_FILE = "meta_properties"
 REQUEST_LOG = "request_log"
 CLIENT_LOG = "client_log"
 
-OTHER_CLUSTER = "other_cluster"
-"""Why lines of a request log are not read that a broker of another cluster wrote."""
+OTHER_WRITERS = (OTHER_CLUSTER, OTHER_BROKER) = ("other_cluster", "other_broker")
+"""Why lines of a request log are not read that another broker wrote, of another cluster or of this one."""
 
 CLOSED = "this user may not look into the folder: check its permissions"
 """What is wrong with a folder on the way to evidence, and what to do."""

@@ -11,7 +11,7 @@ from pyiceberg.catalog import Catalog
 
 from fencepost import lake
 from fencepost.capture.collectors import collector
-from fencepost.capture.plan import ORIGIN, OTHER_CLUSTER, REQUEST_LOG, SEGMENT, Fault, Plan, named_on
+from fencepost.capture.plan import ORIGIN, OTHER_WRITERS, REQUEST_LOG, SEGMENT, Fault, Plan, named_on
 from fencepost.capture.server_logs import SERVER_LOG, SETTINGS_LOG
 from fencepost.capture.silent_logs import NO_REQUESTS
 from fencepost.settings import Broker, Cluster
@@ -41,14 +41,14 @@ def update(
     new name. If a log is gone and another log has its name, its rows stay, as its lines in bronze do.
     """
     old = lake.scan(catalog, QUARANTINE).to_pylist()
-    has_strangers = any(row["reason"] == OTHER_CLUSTER for row in old)
+    has_strangers = any(row["reason"] in OTHER_WRITERS for row in old)
     listed = [row for row in old if row["reason"] in _OF_LISTING and _is_looked_for(row, clusters, run_id)]
     looked_again = plan.sources or plan.renamed or plan.copies or listed or has_strangers
     if not plan.faults and not faults and not (old and looked_again):
         return len(old)
     kept = list(_still_valid(plan, (row for row in old if row not in listed)))
-    strangers = [row for row in kept if row["reason"] == OTHER_CLUSTER]
-    # a log of another cluster that nobody names any more was no evidence of this one
+    strangers = [row for row in kept if row["reason"] in OTHER_WRITERS]
+    # a log of another writer that nobody names any more was no evidence of this broker
     gone = [row for row in strangers if _is_looked_for(row, clusters, run_id) and not _is_named(row, plan)]
     new = [
         {**dataclasses.asdict(fault), "run_id": run_id, "captured_at": now}

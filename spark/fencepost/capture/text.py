@@ -15,14 +15,14 @@ from fencepost.capture import packed
 from fencepost.capture.digests import head_digest
 from fencepost.capture.files import closed_folders, expand, is_folder, modified, opened
 from fencepost.capture.packed import DamagedError, is_compressed
-from fencepost.capture.plan import CLOSED, OTHER_CLUSTER, Fault, Source
+from fencepost.capture.plan import CLOSED, Fault, Source
 from fencepost.capture.rows import OUTCOME, Rows, arrow_rows, fault_of, outcome
 from fencepost.capture.second_pass import newest_before
+from fencepost.capture.writers import Writer
 from fencepost.formats import faults as formats
 from fencepost.formats.envelopes import end_of_lines, written_by
 from fencepost.formats.lines import Parsed
 from fencepost.formats.log_entries import begins_entry, first_line
-from fencepost.formats.request_log import answered_clusters
 from fencepost.formats.written_order import WrittenOrder
 from fencepost.tables import Table
 
@@ -82,10 +82,6 @@ _PUT_TOGETHER = (
 _OF_SEVERAL = (
     "it has lines of several programs ({}), and which are this broker's is not known: nothing of them is "
     "read; write a file for each"
-)
-_OF_ANOTHER_CLUSTER = (
-    "a broker of the cluster {} wrote it, and the log directories are of {}: nothing of it is read; correct "
-    "request_logs in the configuration"
 )
 _UNKNOWN_LAYOUT = (
     "none of its lines begins with a time in a known layout, so nothing of it is read: docs/operating.md, "
@@ -183,18 +179,15 @@ def text_rows(
         if source.file_begins not in (None, begins):
             raise FileNotFoundError(source.file)
         log = begins if stays else None
-        whose, written = _owners(source, head), WrittenOrder()
-        other_cluster = _other_cluster(source, head)
+        whose, written, writer = _owners(source, head), WrittenOrder(), Writer(source)
+        writer.fault_of(head)
         last_ms = newest_before(file, source, lambda: modified(source.file), compressed=compressed)
         for piece in _pieces(file, source, last_entry):
             parsed = parse(source, piece, last_ms)
             last_ms = parsed.last_ms
             owners = whose | _owners(source, piece.data) if whose else whose
-            # a broker is of one cluster, so what one line says is true of all behind it
-            other_cluster = other_cluster or _other_cluster(source, piece.data)
-            if wrong := other_cluster or _what_is_wrong(parsed, owners, written):
-                reason = OTHER_CLUSTER if other_cluster else "bad_line"
-                fault = formats.Fault(piece.position, len(piece.data), reason, wrong)
+            if wrong := writer.fault_of(piece.data) or _what_is_wrong(parsed, owners, written):
+                fault = formats.Fault(piece.position, len(piece.data), *wrong)
                 parsed = replace(parsed, rows=parsed.rows.slice(0, 0), faults=(fault,), skipped=0)
             # what it has noted of these lines is taken, and dropped
             yield from (each for each in rows_of(_with_begins(parsed.rows, begins)) if not wrong)
@@ -226,23 +219,17 @@ def _owners(source: Source, lines: bytes) -> set[bytes]:
     return written_by(lines[: lines.rfind(b"\n") + 1]) if source.broker_id is not None else set()
 
 
-def _other_cluster(source: Source, lines: bytes) -> str | None:
-    """What is said of a request log in which a broker answers that it is of another cluster."""
-    if source.cluster_id is None:
-        return None
-    written = next((each for each in answered_clusters(lines) if each != source.cluster_id), None)
-    return None if written is None else _OF_ANOTHER_CLUSTER.format(written, source.cluster_id)
-
-
-def _what_is_wrong(parsed: Parsed, owners: Set[bytes], written: WrittenOrder) -> str | None:
-    """Why nothing of these lines is read; None if they are in the order of one program."""
+def _what_is_wrong(parsed: Parsed, owners: Set[bytes], written: WrittenOrder) -> tuple[str, str] | None:
+    """The reason and the sentence for which nothing of these lines is read; None if they are in the order of
+    one program.
+    """
     if len(owners) > 1:
         some = sorted(each.decode("utf-8", "replace") for each in owners)[:_SHOWN]
-        return _OF_SEVERAL.format(", ".join(some))
+        return "bad_line", _OF_SEVERAL.format(", ".join(some))
     if not parsed.is_in_order:
-        return _NOT_IN_ORDER
+        return "bad_line", _NOT_IN_ORDER
     is_numbered = "correlation_id" in parsed.rows.schema.names
-    return _PUT_TOGETHER if is_numbered and written.is_lost(parsed.rows) else None
+    return ("bad_line", _PUT_TOGETHER) if is_numbered and written.is_lost(parsed.rows) else None
 
 
 def _with_begins(rows: pa.RecordBatch, begins: str | None) -> pa.RecordBatch:

@@ -71,9 +71,15 @@ _API = re.compile(rb'"requestApiKeyName":"(\w+)"')
 _FOLLOWER = re.compile(
     rb'"requestApiKeyName":"FETCH"\},"request":\{(?:"replicaState":\{)?"replicaId":(\d{1,10})\b'
 )
-# Collectors that put a line into a string of JSON escape its quotes.
-_CLUSTER = re.compile(rb'\\*"clusterId\\*": ?\\*"([\w-]{22})\\*"')
-_METADATA = re.compile(rb'\\*"requestApiKeyName\\*": ?\\*"METADATA\\*"')
+# Collectors that put a line into a string of JSON escape its quotes. So does Kafka with those of names, which
+# are of a deeper level then.
+_HEADER = re.compile(rb'"requestHeader(\\*)":')
+_METADATA = re.compile(rb'"requestApiKeyName(\\*)": ?\1"METADATA\1"')
+_CLUSTER = re.compile(rb'"clusterId(\\*)": ?\1"([\w-]{22})\1"')
+_FOLLOWED = (
+    rb'"requestApiKeyName(\\*)": ?\1"FETCH\1"\}, ?\1"request\1": ?\{(?:\1"replicaState\1": ?\{)?'
+    rb'\1"replicaId\1": ?%d\b'
+)
 _REQUEST, _RESPONSE = "request", "response"
 _NEEDED = frozenset({"requestHeader", "totalTimeMs", _REQUEST})
 # Answers that are long and mostly the same.
@@ -123,9 +129,23 @@ def answered_clusters(lines: bytes) -> Iterator[str]:
     others may name any cluster.
     """
     for found in _CLUSTER.finditer(lines):
-        begin = lines.rfind(b"\n", 0, found.start()) + 1
-        if _METADATA.search(lines, begin, found.start()):
-            yield found[1].decode()
+        begin = _begin(lines, found)
+        answered = None if begin is None else _METADATA.search(lines, begin, found.start())
+        if answered is not None and answered[1] == found[1]:
+            yield found[2].decode()
+
+
+def has_follower(lines: bytes, broker_id: int) -> bool:
+    """Whether a broker fetches in these lines as a follower (see ``follower``)."""
+    found = re.finditer(_FOLLOWED % broker_id, lines)
+    return any(_begin(lines, each) is not None for each in found)
+
+
+def _begin(lines: bytes, found: re.Match[bytes]) -> int | None:
+    """Where the line begins in which something was found; None if that is within a name."""
+    begin = lines.rfind(b"\n", 0, found.start()) + 1
+    header = _HEADER.search(lines, begin, found.start())
+    return begin if header is not None and header[1] == found[1] else None
 
 
 def every_line(_: bytes) -> bool:
