@@ -3,7 +3,7 @@
     array_except(
         array(
             {%- for issue in var('known_issues') %}
-            {%- for name, values in issue.ruled_out_by.items() %}
+            {%- for name, values in (issue.ruled_out_by or {}).items() %}
             {%- for key, value in values.items() %}
             case
                 when {{ invariant }} = '{{ name }}'

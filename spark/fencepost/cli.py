@@ -27,7 +27,7 @@ from fencepost.pseudonyms import NAMED
 from fencepost.settings import RunOn, Settings, load
 from fencepost.words import printable
 from tlasql.arguments import Parser
-from tlasql.interrupts import INTERRUPTED, noted_interrupts
+from tlasql.commands.interrupts import INTERRUPTED, noted_interrupts
 
 BAD_USAGE, FAILED = 2, 70
 OUTPUT_CLOSED = 128 + 13

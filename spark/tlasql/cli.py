@@ -14,11 +14,11 @@ from pathlib import Path
 from tlasql.arguments import Parser
 from tlasql.commands.diff import differences
 from tlasql.commands.explain import explain_violations
+from tlasql.commands.interrupts import INTERRUPTED, noted_interrupts
 from tlasql.commands.prepare import ENGINES, installed, unprepared
 from tlasql.compiler.compile import compile_module
 from tlasql.compiler.compiled import CompiledModule
 from tlasql.emit import EMITTERS, emit
-from tlasql.interrupts import INTERRUPTED, noted_interrupts
 from tlasql.java.tlc import TlcError
 from tlasql.lang.errors import Location, TlaSqlError, fail
 from tlasql.lang.source import excerpt

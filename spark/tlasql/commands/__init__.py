@@ -1,1 +1,1 @@
-"""What the commands do that judge data or ask an engine."""
+"""What the commands do that judge data or ask an engine, and how all of them answer Ctrl-C."""
