@@ -1,6 +1,6 @@
 {#- The known issues that the evidence of a verdict shows not to be behind it, by their names: an array. -#}
 {% macro ruled_out(invariant, evidence) -%}
-    array_except(
+    sort_array(array_except(
         array(
             {%- for issue in var('known_issues') %}
             {%- for name, values in (issue.ruled_out_by or {}).items() %}
@@ -16,5 +16,5 @@
             cast(null as string)
         ),
         array(cast(null as string))
-    )
+    ))
 {%- endmacro %}
