@@ -203,7 +203,7 @@ def text_rows(
             if not piece.cut or piece.whole:
                 faults += [_bad_line(source, piece, each, log) for each in parsed.faults]
                 consumed_to = parsed.consumed_to
-            elif piece.damage is not None or is_unfinished(piece, parsed):
+            elif piece.damage is not None or len(piece.data) > _HEAD or is_unfinished(piece, parsed):
                 faults.append(_unfinished(source, piece, log))
         if begins is None and not entries and not faults and head[: head.rfind(b"\n") + 1].strip():
             faults.append(fault_of(source, formats.Fault(0, 0, "bad_line", _UNKNOWN_LAYOUT), head[:_SAMPLE]))
