@@ -81,6 +81,10 @@ ENVELOPES: dict[str, Callable[[str], str]] = {
     "logcli": lambda line: f'2026-11-20T22:02:41Z {{app="kafka", pod="kafka-0"}}  {line}',
     "logcli -o jsonl": lambda line: json.dumps({"labels": {"app": "k"}, "line": line, "timestamp": NANOS}),
     "Google's sinks": lambda line: json.dumps({"textPayload": line, "severity": "INFO", "timestamp": NANOS}),
+    "CloudWatch's exports": lambda line: f"2026-11-20T22:02:41.123Z {line}",
+    "Azure's containers": lambda line: json.dumps(
+        {"TimeGenerated": NANOS, "PodName": "kafka-0", "LogMessage": line, "LogSource": "stdout"}
+    ),
     "Splunk": lambda line: json.dumps({"preview": False, "result": {"_raw": line, "_time": NANOS}}),
 }
 OF_TIMES: dict[str, Callable[[str], str]] = {
