@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -74,3 +75,14 @@ def test_an_assignment_at_the_end_of_a_log_is_read(tmp_path: Path, excerpt: byte
     found, upto = rows(file, 0)
     assert found[-1]["event"] == "assignment"
     assert upto == file.stat().st_size
+
+
+def test_what_a_layout_has_in_brackets_before_messages_changes_none(tmp_path: Path) -> None:
+    """As Connect's does, and layouts with the thread there."""
+    file, told = tmp_path / "both-b.log", []
+    for before in (b"", b"[app|task-0] "):
+        file.write_bytes(re.sub(rb"^(\[2026-[^]]*\] [A-Z]+ )", rb"\1" + before, LOG.read_bytes(), flags=re.M))
+        found, _ = rows(file, 0)
+        told.append([{**each, "position": 0, "line_digest": ""} for each in found])
+    assert len(told[0]) > 20
+    assert told[0] == told[1]

@@ -99,6 +99,18 @@ def test_a_new_log_is_compared_with_those_that_begin_alike(
     assert {row["consumed_to"] for row in site.rows(tables.FILES)} == {2 * len(entry)}
 
 
+_LINE = "[2026-11-20 22:02:40,024] DEBUG nothing (kafka.request.logger)"
+_ANSWERS = (
+    {"took": 1, "hits": {"hits": [{"_source": {"message": _LINE}}]}},
+    {"events": [{"logStreamName": "b", "timestamp": 1, "message": _LINE}]},
+    {"status": "success", "data": {"resultType": "streams", "result": [{"values": [["1", _LINE]]}]}},
+    {"preview": False, "init_offset": 0, "messages": [], "results": [{"_raw": _LINE}]},
+    {"data": [{"attributes": {"message": _LINE}}]},
+    [{"line": _LINE, "timestamp": "1"}],
+)
+"""Of Elasticsearch, CloudWatch, Loki, Splunk and Datadog; what Grafana downloads."""
+
+
 def _archive(text: bytes) -> bytes:
     data = io.BytesIO()
     with tarfile.open(fileobj=data, mode="w") as archive:
@@ -117,6 +129,8 @@ def test_a_log_that_is_compressed_otherwise_is_named(site: Site) -> None:
         "utf-16": text.decode().encode("utf-16"),
         "tar": _archive(text),
         "tgz": gzip.compress(_archive(text)),
+        **{f"{number}.json": json.dumps(answer).encode() for number, answer in enumerate(_ANSWERS)},
+        "pretty.json": json.dumps(_ANSWERS[0], indent=2).encode(),
     }
     for suffix, data in packed.items():
         (site.folder / f"log.{suffix}").write_bytes(data)
@@ -423,3 +437,14 @@ def _line(time: str, number: int) -> bytes:
     request = f'"isForwarded":false,"requestHeader":{{{header},"requestApiKeyName":"OFFSET_COMMIT"}}'
     rest = '"request":{},"response":{},"connection":"a:1-b:2-0-0","totalTimeMs":1.0'
     return f"[{time}] DEBUG Completed request:{{{request},{rest}}} (kafka.request.logger)\n".encode()
+
+
+@pytest.mark.parametrize("end", ["", " (kafka.request.logger)"])
+def test_a_file_without_line_ends_is_not_lost_in_silence(site: Site, end: str) -> None:
+    request = '{"isForwarded":false,"requestHeader":{"requestApiKeyName":"FETCH"}}'
+    line = f"[2026-11-20 22:02:40,024] DEBUG Completed request:{request}{end}"
+    (site.folder / "log").write_text(" ".join([line] * 1000))
+    (site.folder / "server.log").write_text(" ".join([line] * 1000))
+    site.capture(Broker(1, request_logs=site.glob("log"), server_logs=site.glob("server.log")))
+    found = {(row["kind"], row["reason"]) for row in site.rows(tables.QUARANTINE)}
+    assert found >= {("request_log", "torn_tail"), ("server_log", "bad_line")}

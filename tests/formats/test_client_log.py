@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 import zipfile
 from pathlib import Path
@@ -38,6 +39,8 @@ def taken(line: str) -> list[tuple[object, ...]]:
         f"[2026-11-20 22:02:40,024] INFO {PREFIX}{SET}{LOGGER}",
         f"2026-11-20 22:02:40,024 INFO {PREFIX}{SET}",
         f"2026-11-20T22:02:40.024 [main] DEBUG o.a.k.c.p.i.TransactionManager - {PREFIX}{SET}",
+        f"[2026-11-20 22:02:40,024] INFO [sink|task-0] {PREFIX}{SET}{LOGGER[:-1]}:612) \r",
+        json.dumps({"timestamp": 1795212160024, "message": f"{PREFIX}{SET}\njava.lang.E: e\n\tat a.B"}),
     ],
 )
 def test_whatever_stands_around_it_a_message_is_taken(line: str) -> None:
@@ -113,9 +116,7 @@ def test_every_line_of_every_capture_is_taken_or_skipped(captures: Path) -> None
 @pytest.mark.parametrize(
     "line",
     [
-        f"[2026-11-20 22:02:40,024] INFO {PREFIX}{SET} or so",
         f"[2026-11-20 22:02:40,024] INFO {SET}",
-        f"[2026-11-20 22:02:40,024] INFO {PREFIX}ProducerId set to five with epoch 2",
         "[2026-11-20 22:02:40,024] INFO [Consumer clientId=c-1, groupId=g] Resetting generation",
         '{"timestamp":1,"name":"producer_send_success"}',
     ],
@@ -123,6 +124,12 @@ def test_every_line_of_every_capture_is_taken_or_skipped(captures: Path) -> None
 def test_other_peoples_lines_are_skipped(line: str) -> None:
     parsed = parse_client_lines(f"{line}\n".encode())
     assert (parsed.rows.num_rows, parsed.skipped, parsed.faults) == (0, 1, ())
+
+
+@pytest.mark.parametrize("said", [f"{SET} or so", "ProducerId set to five with epoch 2"])
+def test_a_message_that_cannot_be_read_is_not_lost_in_silence(said: str) -> None:
+    parsed = parse_client_lines(f"[2026-11-20 22:02:40,024] INFO {PREFIX}{said}\n".encode())
+    assert (parsed.rows.num_rows, [each.reason for each in parsed.faults]) == (0, ["bad_line"])
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,8 @@ ENVELOPES: dict[str, Callable[[str], str]] = {
     "journalctl -o short-full": lambda line: f"Fri 2026-11-20 22:02:41 UTC broker-1 kafka[17]: {line}",
     "journalctl -o short-unix": lambda line: f"1795212161.123456 broker-1 kafka[17]: {line}",
     "journalctl -o with-unit": lambda line: f"Fri 2026-11-20 22:02:41 UTC b kafka.service/java[17]: {line}",
+    "rsyslog's tabs": lambda line: f"Nov 20 22:02:41 b kafka[17]: {line}".replace("\t", "#011"),
+    "one of an array": lambda line: json.dumps({"_source": {"message": line}}) + ",",
     "syslog": lambda line: f"<30>Nov 20 22:02:41 broker-1 kafka[17]: {line}",
     "RFC 5424": lambda line: f'<30>1 {NANOS} broker-1 kafka 17 - [a b="c"] {line}',
     "kubectl logs --prefix": lambda line: f"[pod/kafka-0/kafka] {line}",
@@ -79,6 +81,10 @@ ENVELOPES: dict[str, Callable[[str], str]] = {
     "logcli": lambda line: f'2026-11-20T22:02:41Z {{app="kafka", pod="kafka-0"}}  {line}',
     "logcli -o jsonl": lambda line: json.dumps({"labels": {"app": "k"}, "line": line, "timestamp": NANOS}),
     "Google's sinks": lambda line: json.dumps({"textPayload": line, "severity": "INFO", "timestamp": NANOS}),
+    "CloudWatch's exports": lambda line: f"2026-11-20T22:02:41.123Z {line}",
+    "Azure's containers": lambda line: json.dumps(
+        {"TimeGenerated": NANOS, "PodName": "kafka-0", "LogMessage": line, "LogSource": "stdout"}
+    ),
     "Splunk": lambda line: json.dumps({"preview": False, "result": {"_raw": line, "_time": NANOS}}),
 }
 OF_TIMES: dict[str, Callable[[str], str]] = {
@@ -142,6 +148,20 @@ def test_a_time_of_a_collector_is_no_time_of_a_program(envelope: Callable[[str],
     ("text", "told"),
     [
         ('{"MESSAGE":null,"_PID":"17"}', "journalctl needs --all"),
+        ("Nov 20 22:02:41 broker-1 kafka[17]: [4.1K blob data]", "needs --all"),
+        (json.dumps({"time": 1795212160024, "message": json.loads(BODY % (1, ""))}), "without the words"),
+        (
+            json.dumps({"result": {"_raw": f"{KAFKAS % (BODY % (1, ''))}\n{KAFKAS % (BODY % (2, ''))}"}}),
+            "several requests",
+        ),
+        (
+            " ".join(KAFKAS % (BODY % (n, "")).replace("OFFSET_COMMIT", "HEARTBEAT") for n in (1, 2)),
+            "several requests",
+        ),
+        (
+            json.dumps({"ts": 1795212160024, "msg": "Completed request:" + BODY % (1, "")}) * 2,
+            "follows its JSON",
+        ),
         (f'  "message": "{KAFKAS % ""}",', "in several lines"),
         (
             json.dumps({"streams": [{"values": [["1", KAFKAS % "{}"], ["2", KAFKAS % "{}"]]}]}),

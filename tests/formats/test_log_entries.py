@@ -12,11 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fencepost.capture.log_messages import LogMessages
 from fencepost.capture.plan import CLIENT_LOG, Source
 from fencepost.capture.text import Piece, text_rows
 from fencepost.formats.clock import LogClock
 from fencepost.formats.lines import Parsed
 from fencepost.formats.log_entries import Entry, Message, entries, last_entry, parse_entries
+from fencepost.protocols.ownership_claim.bronze import BROKER_LINES, CONSUMER_LINES
 
 MS = 1795212160024
 PREPARING = Message(
@@ -52,6 +54,14 @@ def read(text: str, zone: str = "UTC") -> list[Entry]:
         ('{"ts":"2026-11-20T22:02:40.024Z","log.level":"INFO","process":{"thread":{"name":"t"}},'
          '"message":"said"}', ("INFO", "t", None)),
         ("2026-11-20 22:02:40,024 said", (None, None, None)),
+        ("2026-11-20T22:02:40.024+00:00 INFO said (a.b.C)  ", ("INFO", None, "a.b.C")),
+        ("[2026-11-20 22:02:40,024] INFO said (a.b.C:112) \r", ("INFO", None, "a.b.C")),
+        ('{"time":1795212160.024,"message":"said"}', (None, None, None)),
+        ('{"time":1795212160024,"message":"said"},', (None, None, None)),
+        ('{"time":1795212160024123,"message":"said"}', (None, None, None)),
+        ('{"time":1795212160024123456,"message":"said"}', (None, None, None)),
+        ('{"time":"1795212160.024","message":"said"}', (None, None, None)),
+        ('{"time":"1795212160024123456","message":"said"}', (None, None, None)),
     ],
 )  # fmt: skip
 def test_layouts(line: str, told: tuple[str | None, ...]) -> None:
@@ -101,10 +111,47 @@ def test_lines_of_no_entry_are_skipped(text: str) -> None:
         ("Preparing to rebalance group g in state Stable with old generation 3 (reason: x).\njava.E\n\tat a",
          {"context": None, "group_id": "g", "generation": "3", "reason": "x"}),
         ("Stabilized group g generation 4 with 2 members.", None),
+        *(
+            (f"[{before} [GroupCoordinator id=1 x=] [y] Preparing to rebalance group g in state S with old "
+             "generation 0 (reason: r).", {"context": "GroupCoordinator id=1 x=] [y", "group_id": "g",
+                                           "generation": "0", "reason": "r"})
+            for before in ("main]", "main]:", "main:a.B@7] -")
+        ),
     ],
 )  # fmt: skip
 def test_what_stands_in_the_braces_of_a_message(text: str, told: dict[str, str | None] | None) -> None:
     assert PREPARING.match(text) == told
+
+
+@pytest.mark.parametrize(
+    "around", ["{} - by main", "{} {{trace=1}}", "<main> {}", "info {}", "{}(a.b.C)", "main:a.b.C@7 - {}"]
+)
+def test_a_message_with_something_unknown_around_it_is_not_lost_in_silence(around: str) -> None:
+    said = "Preparing to rebalance group g in state S with old generation 0 (reason: r)."
+    entry = f"[2026-11-20 22:02:40,024] {around.format(said)}\n".encode()
+    messages = LogMessages(BROKER_LINES, (PREPARING,), lambda _, fields: fields)
+    schema = pa.schema([("position", pa.int64())])
+    marks = [each.mark for each in messages.messages]
+    parsed = parse_entries(entry, 0, LogClock("UTC"), schema, marks, messages.take)
+    assert (parsed.rows.num_rows, [each.reason for each in parsed.faults]) == (0, ["bad_line"])
+
+
+def test_a_message_without_its_other_lines_is_not_lost_in_silence() -> None:
+    """As where a collector has put a time before each line of an entry."""
+    message = Message("assigned", "C", "Updating assignment with\n\tAssigned: {}", ("partitions",))
+    messages = LogMessages(CONSUMER_LINES, (message,), lambda _, fields: fields)
+    entry = b"".join(
+        b"[2026-11-20 22:02:40,024] INFO %b (a.b.C)\n" % each.encode() for each in message.text.split("\n")
+    )
+    schema = pa.schema([("position", pa.int64())])
+    parsed = parse_entries(entry, 0, LogClock("UTC"), schema, [message.mark], messages.take)
+    assert (parsed.rows.num_rows, [each.position for each in parsed.faults]) == (0, [0])
+
+
+def test_only_one_document_of_json_is_in_a_line() -> None:
+    line = '{"time":1795212160024,"message":"said"}'
+    with pytest.raises(ValueError, match="something follows its JSON"):
+        read(line + line)
 
 
 def test_a_name_that_can_be_cut_in_two_ways_is_not_known() -> None:

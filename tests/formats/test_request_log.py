@@ -328,6 +328,9 @@ LAYOUTS = {
     "in the journal": b"Nov 20 22:02:41 broker-1 kafka[17]: [2026-11-20 22:02:40,024] DEBUG %s",
     "in syslog": b"2026-11-20T22:02:41+00:00 broker-1 kafka[17]: [2026-11-20 22:02:40,024] DEBUG %s",
     "in colours": b"\x1b[36m[2026-11-20 22:02:40,024] \x1b[1mDEBUG\x1b[0m %s (kafka.request.logger)\x1b[0m",
+    "with offset, without brackets": b"2026-11-20T23:02:40.024+01:00 DEBUG %s (kafka.request.logger)",
+    "without brackets, with a thread": b"2026-11-20 22:02:40,024 DEBUG [handler-1] %s (kafka.request.logger)",
+    "Cloudera": b"2026-11-20 22:02:40,024 DEBUG kafka.request.logger: [handler-1]: %s",
     "behind a byte order mark": b"\xef\xbb\xbf[2026-11-20 22:02:40,024] DEBUG %s (kafka.request.logger)",
 }
 

@@ -17,7 +17,7 @@ from fencepost.capture.text import BEGINS, Piece, matching, of_table, text_rows
 from fencepost.formats.clock import LogClock
 from fencepost.formats.envelopes import plain
 from fencepost.formats.lines import Parsed
-from fencepost.formats.log_entries import Entry, Message, last_entry, parse_entries
+from fencepost.formats.log_entries import UNKNOWN_AROUND, Entry, Message, last_entry, parse_entries
 from fencepost.settings import Cluster
 from fencepost.tables import Table
 
@@ -48,7 +48,9 @@ class LogMessages:
         yield from text_rows(source, self._parse, of_table(self.table, origin), _is_unfinished, last_entry)
 
     def take(self, entry: Entry) -> dict[str, Any] | None:
-        """The row of an entry, without its position; None for any other entry."""
+        """The row of an entry, without its position; None for any other entry. Raises ValueError for one that
+        cannot be read.
+        """
         for message, mark in self._marks.items():
             values_by_field = message.match(entry.message) if mark in entry.message else None
             if values_by_field is None:
@@ -67,6 +69,11 @@ class LogMessages:
                 "logged_at_ms": entry.logged_at_ms,
                 "line_digest": hashlib.sha256(text.encode("utf-8", "replace")).hexdigest(),
             }
+        if any(
+            mark in entry.message and message.is_within(entry.message)
+            for message, mark in self._marks.items()
+        ):
+            raise ValueError(UNKNOWN_AROUND)
         return None
 
     @cached_property

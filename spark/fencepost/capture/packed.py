@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import zlib
 from collections.abc import Iterator
 from io import BufferedReader
@@ -30,6 +31,17 @@ _NOT_READ = {
     b"\xfe\xff": _UTF_16,
 }
 """How files begin that no log can be read from, and what to do."""
+_DOCUMENT = re.compile(
+    rb'(?:\xef\xbb\xbf)?\s*(?:\[\s*\{\s*"|\{\s*"(?:took|_scroll_id|pit_id|resourceLogs|messageType)"|'
+    rb'\{\s*"events"\s*:\s*\[|\{\s*"status"\s*:\s*"success"\s*,\s*"data"|\{\s*"data"\s*:\s*\[|'
+    rb'\{\s*"preview"[^{]*"results"\s*:\s*\[)'
+)
+_IS_DOCUMENT = (
+    "the file is an answer of an API, one document of JSON with many lines of the log in it, which is not "
+    "read: write each of them into a line of its own, the oldest first (jq -c '.hits.hits[]', '.events[]' or "
+    "'.[]', jq -r '.data.result[].values[][1]')"
+)
+"""How answers of Elasticsearch, CloudWatch, Loki, Datadog and Splunk, and arrays, begin."""
 _TAR, _IS_TAR, _HEADER = slice(257, 262), b"ustar", 512
 _IN_TAR = "the file is an archive of files (tar), which is not read: unpack it, and name the files in it"
 
@@ -56,6 +68,8 @@ def why_not_read(path: str) -> str | None:
         return None
     if begin[_TAR] == _IS_TAR:
         return _IN_TAR
+    if _DOCUMENT.match(begin):
+        return _IS_DOCUMENT
     return next((detail for magic, detail in _NOT_READ.items() if begin.startswith(magic)), None)
 
 

@@ -105,7 +105,7 @@ def _parse(ids: RequestIds, source: Source, piece: Piece, after_ms: int | None) 
 
 
 def _is_unfinished(piece: Piece, parsed: Parsed) -> bool:
-    return parsed.rows.num_rows == 0 and not _is_whole(piece)
+    return parsed.rows.num_rows == 0 and (bool(parsed.faults) or not _is_whole(piece))
 
 
 def _is_whole(piece: Piece) -> bool:

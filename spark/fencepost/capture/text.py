@@ -88,6 +88,11 @@ _UNKNOWN_LAYOUT = (
     "Layouts, says what is read"
 )
 
+_WITHOUT_END = (
+    "from here on it has no line end, and more bytes than a line of a log has: nothing of it is read; write "
+    "each line of the log into a line of its own"
+)
+
 _FOLDER = "this is a folder: name the files in it, as in /var/log/kafka/*.log*"
 
 LastEntry = Callable[[bytes], int]
@@ -198,6 +203,9 @@ def text_rows(
                 consumed_to = parsed.consumed_to
             elif piece.damage is not None or is_unfinished(piece, parsed):
                 faults.append(_unfinished(source, piece, log))
+            elif len(piece.data) > _HEAD:
+                fault = formats.Fault(piece.position, len(piece.data), "bad_line", _WITHOUT_END)
+                faults.append(_bad_line(source, piece, fault, log))
         if begins is None and not entries and not faults and head[: head.rfind(b"\n") + 1].strip():
             faults.append(fault_of(source, formats.Fault(0, 0, "bad_line", _UNKNOWN_LAYOUT), head[:_SAMPLE]))
         progress = {

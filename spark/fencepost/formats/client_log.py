@@ -12,7 +12,14 @@ import pyarrow as pa
 
 from fencepost.formats.clock import LogClock
 from fencepost.formats.lines import Parsed, Values, parse
-from fencepost.formats.log_entries import moment, of_json, only_time, without_colours
+from fencepost.formats.log_entries import (
+    UNKNOWN_AROUND,
+    follow,
+    moment,
+    of_json,
+    only_time,
+    without_colours,
+)
 
 CLIENT_LINE_SCHEMA = pa.schema(
     [
@@ -114,8 +121,9 @@ _PATTERNS = {
     "error": "(?P<error>.*?)",
 }
 _MARK = b"[Producer clientId="
-# The logger that ends a line of Kafka's own pattern, [%d] %p %m (%c), and a thread behind it
-_LOGGER = r"(?: \([\w.$]+\))?(?: \[[^\]]*\])?"
+# The logger that ends a line of Kafka's own pattern, [%d] %p %m (%c), or of Connect's, (%c:%L), and a thread
+# behind it
+_LOGGER = r"(?: \([\w.$]+(?::\d+)?\))?(?: \[[^\]]*\])?[ \r]*"
 _TRANSACTIONAL_ID = ", transactionalId="
 _ID_AND_EPOCH = re.compile(_PATTERNS["id_and_epoch"])
 _ERROR_NAME = re.compile(r"[\w.$]*\w")
@@ -162,8 +170,10 @@ def _take(line: bytes, clock: LogClock) -> Values | None:
     in_json = line.startswith(b"{")
     before, mark, rest = line.partition(_MARK)
     text = _in_json(line) if in_json else (mark + rest).decode("utf-8", "replace")
+    # a document of JSON has the whole entry, with a stack trace
+    first = text.partition("\n")[0]
     for event, pattern in _COMPILED:
-        if match := pattern.match(text):
+        if match := pattern.match(first):
             time = (
                 of_json(line.decode("utf-8", "replace"))["time"]
                 if in_json
@@ -176,6 +186,8 @@ def _take(line: bytes, clock: LogClock) -> Values | None:
             row = {**_fields(event, match), "logged_at_ms": logged_at_ms, "line_digest": digest}
             values: Values = _VALUES(row)
             return values
+    if any(follow(text, event.message.split("{}")) for event in EVENTS):
+        raise ValueError(UNKNOWN_AROUND)
     return None
 
 

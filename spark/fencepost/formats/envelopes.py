@@ -31,6 +31,8 @@ _CRI_PART = re.compile(rb"\d{4}-\d\d-\d\dT\S+ (?:stdout|stderr) P ")
 _DOCKER = b'{"log":"'
 _DOCKERS_BUFFER = 16 << 10
 """Docker divides longer lines: each part but the last one has so many bytes, and no line end."""
+_RSYSLOGS_TAB = b"#011"
+"""Lines that go on begin with a tab in most logs, and rsyslog escapes it."""
 _ENVELOPES = 4
 
 
@@ -98,7 +100,10 @@ def _behind(line: bytes) -> tuple[bytes, bytes]:
     found = _before().match(line)
     if found is None:
         return line, b""
-    return line[found.end() :], found[found.lastindex] if found.lastindex else b""
+    rest = line[found.end() :]
+    if rest.startswith(_RSYSLOGS_TAB):
+        rest = rest.replace(_RSYSLOGS_TAB, b"\t", 1)
+    return rest, found[found.lastindex] if found.lastindex else b""
 
 
 def plain(chunk: bytes) -> Plain:
@@ -228,7 +233,8 @@ def named(document: Mapping[str, Any], name: str) -> Any:
 
 def _document(line: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(line)
+        # one of an array has a comma behind it
+        found = json.loads(line.rstrip(b", \r\n"))
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

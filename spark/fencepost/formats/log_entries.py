@@ -33,12 +33,21 @@ _BEGINS = re.compile(
     re.MULTILINE,
 )
 _LONGEST = 1 << 20
+_BEFORE_CONTEXT = re.compile(r"\A(?![A-Z]\w* \w+=)[^\]\n]*\](?::| -)? \[(?=[A-Z]\w* \w+=)")
+"""What a layout has in brackets before a LogContext: a thread, or what Connect says of a connector."""
+UNKNOWN_AROUND = (
+    "what stands before or behind the message is in no known layout, or lines of it are missing; have the "
+    "program's logging write [%d] %p %m (%c)%n, and what collects it whole lines (docs/operating.md, Layouts)"
+)
 _TWO_TIMES = "what stands before the message is in no known layout: it has two times"
 _TIME = re.compile(
     r"(\d{4})[-/](\d\d)[-/](\d\d)[ T](\d\d:\d\d:\d\d)(?:[,.:](\d{1,9}))?"
     r"(?: ?(?:UTC|GMT)?([+-]\d\d(?::?\d\d)?)| ?([A-Z]{1,5}))?"
 )
 _WITHOUT_DATE = re.compile(r"\d\d:\d\d:\d\d[,.]\d+")
+_NUMBER = re.compile(r"\d{1,19}(?:\.\d{1,9})?")
+_MOST_SECONDS = 1e11
+"""A greater number is of milliseconds (these are of the year 5138), and so on."""
 _UTC = frozenset({"Z", "UTC", "GMT"})
 _CLOCK_TIME = re.compile(r"\d\d:\d\d:\d\d")
 _PARTS = {
@@ -91,8 +100,8 @@ class Message:
 
     @property
     def mark(self) -> bytes:
-        """The longest piece of the text between braces, by which a log is searched first."""
-        return max(self.text.split("{}"), key=len).encode()
+        """The longest piece of the first line between braces, by which a log is searched first."""
+        return max(self._first, key=len).encode()
 
     def match(self, text: str) -> dict[str, str | None] | None:
         """The texts in the braces, by field; None if ``text`` is another message.
@@ -108,8 +117,16 @@ class Message:
                     for name, (least, most) in zip(names, cuts, strict=True)
                 }
                 cut.pop("_", None)
+                if context := cut.get("context"):
+                    cut["context"] = _BEFORE_CONTEXT.sub("", context)
                 return {"context": None, **cut}
         return None
+
+    def is_within(self, text: str) -> bool:
+        """Whether a text has all of the message's first line, wherever. If it does not match, it is in no
+        known layout, or lines of it are missing.
+        """
+        return follow(text, self._first)
 
     def _cut(self, text: str) -> Sequence[tuple[str, str]] | None:
         """What is in each pair of braces, the context first if there is one: as little, and as much, as can
@@ -136,16 +153,27 @@ class Message:
         missing = self._lines > 1 + len(others)
         if self.goes_on:
             missing = not others or others[-1].startswith(b"\t")
-        return missing and not first.startswith(b"{") and self._opening in first
+        return missing and not first.startswith(b"{") and self.mark in first
 
     @property
     def _lines(self) -> int:
         return self.text.count("\n") + 1
 
     @property
-    def _opening(self) -> bytes:
-        """The longest piece of the first line between braces."""
-        return max(self.text.partition("\n")[0].split("{}"), key=len).encode()
+    def _first(self) -> list[str]:
+        """The pieces of the first line between braces."""
+        return self.text.partition("\n")[0].split("{}")
+
+
+def follow(text: str, pieces: Sequence[str]) -> bool:
+    """Whether a text has these pieces one behind the other."""
+    at = 0
+    for piece in pieces:
+        found = text.find(piece, at)
+        if found < 0:
+            return False
+        at = found + len(piece)
+    return True
 
 
 def cuts(text: str, pieces: Sequence[tuple[str, ...]], begin: int) -> list[tuple[str, str]] | None:
@@ -316,7 +344,7 @@ def _of_text(text: str) -> Mapping[str, Any]:
         if match := layout.match(text):
             parts = match.groupdict()
             # in Kafka's layout the logger follows the message, and then a stack trace
-            rest = text[match.end() :]
+            rest = text[match.end() :].lstrip(" \r")
             return {**parts, "message": (parts["message"] or "") + rest} if rest else parts
     time = re.search(_PARTS["time"], text)
     if time is None:
@@ -330,11 +358,15 @@ def _of_text(text: str) -> Mapping[str, Any]:
 def of_json(text: str) -> Mapping[str, Any]:
     """Time, level, thread, logger and message of an entry that is a JSON object; raises ValueError."""
     try:
-        document, _ = json.JSONDecoder().raw_decode(text)
+        document, end = json.JSONDecoder().raw_decode(text)
     except RecursionError as error:
         raise ValueError("its JSON is too deep") from error
     if not isinstance(document, dict):
         raise ValueError("its JSON is no object")
+    if text[end:].partition("\n")[0].strip(" ,]\r"):
+        raise ValueError(
+            "something follows its JSON in the line: write each document into a line of its own (jq -c .)"
+        )
     by_role = {
         role: next((each for name in names if (each := envelopes.named(document, name)) is not None), None)
         for role, names in envelopes.table()["json"].items()
@@ -362,11 +394,11 @@ def moment(time: Any, clock: LogClock) -> int | None:
 def _moment(time: Any, clock: LogClock) -> int | None:
     if isinstance(time, dict):  # Log4j's instant
         time = int(time.get("epochSecond") or 0) * 1000 + int(time.get("nanoOfSecond") or 0) // 1_000_000
-    if isinstance(time, int | float):
-        return clock.note(int(time) if time > 1e11 else round(time * 1000))
     text = str(time)
-    if text.isdecimal():
-        return clock.note(int(text))
+    if isinstance(time, str) and _NUMBER.fullmatch(text):
+        time = float(text) if "." in text else int(text)
+    if isinstance(time, int | float):
+        return clock.note(_of_number(time))
     if _WITHOUT_DATE.fullmatch(text):
         return None
     match = _TIME.fullmatch(text)
@@ -380,6 +412,18 @@ def _moment(time: Any, clock: LogClock) -> int | None:
         return clock.read(shown)
     moment = datetime.fromisoformat(shown + (offset or "+00:00"))
     return clock.note(round(moment.timestamp() * 1000))
+
+
+def _of_number(time: float) -> int:
+    """A number of seconds, milliseconds, microseconds or nanoseconds, whichever is of our days, in
+    milliseconds.
+    """
+    if abs(time) < _MOST_SECONDS:
+        return round(time * 1000)
+    for _ in range(2):
+        if abs(time) >= _MOST_SECONDS * 1000:
+            time = time // 1000
+    return int(time)
 
 
 @cache
@@ -400,7 +444,7 @@ def _compiled(layout: str) -> re.Pattern[str]:
     """A layout as a pattern. The message ends at a line's end if the layout has something after it, such as
     the logger, else at the end of the entry.
     """
-    end = r"(?=\n|\Z)" if not layout.endswith("{message}") else r"\Z"
+    end = r"(?=[ \r]*(?:\n|\Z))" if not layout.endswith("{message}") else r"\Z"
     return re.compile(_pattern(layout) + end, re.DOTALL)
 
 

@@ -19,6 +19,10 @@ _JSON = re.compile(rb'"\s*[:,\]}]|[{\[,:]\s*"|[^ -~\t\x80-\xff]')
 _TAIL = re.compile(rb" *(?:\([\w.$:-]+\))? *(?:\[[^\]\"{}]*\])? *")
 _FRACTION = re.compile(r"[,.]\d{3}|\d\d:\d\d:\d\d:\d{3}|\d{13}")
 _NOT_ALL = re.compile(rb'"MESSAGE" *: *null')
+_ANOTHER = MARK + b'{"isForwarded"'
+# Quotes inside a JSON string are escaped, so no name can pass for these.
+_ELSEWHERE = re.compile(rb'"requestApiKeyName"|\\"requestApiKeyName\\"')
+_BLOB = re.compile(rb"\[[\d.]+[BKMG] blob data\]")
 _PRETTY = re.compile(rb'\s*"\w+": *"')
 _SPACED = re.compile(rb'\s|\{\s|\{"\w*"(?:\s|:\s)')
 _NOT_READ = "in a form that is not read (docs/operating.md, Layouts)"
@@ -26,11 +30,17 @@ _TRUNCATED = (
     "it begins with zeros: the file was emptied while the broker wrote it (copytruncate of logrotate), and "
     "what was written meanwhile is lost; have Log4j roll the file, or logrotate rename it"
 )
+SEVERAL = "it has several requests: what collects lines has put them into one (docs/operating.md, Layouts)"
 _IN_SEVERAL_LINES = "one document of JSON is in several lines"
 _REMEDY = (
     "have the broker's logging write [%d] %p %m (%c)%n, and its collector a line of it in each line "
     "(docs/operating.md, Layouts)"
 )
+
+
+def is_one(line: bytes) -> bool:
+    """Whether a line has one request at most. A program that collects lines may put several into one."""
+    return line.count(_ANOTHER) < 2
 
 
 class LocatedRequest(NamedTuple):
@@ -53,6 +63,10 @@ def placed(line: bytes) -> LocatedRequest | None:
     if at < 0:
         if line.startswith(b"{") and _NOT_ALL.search(line):
             raise ValueError("journald has left out what is longer than 4,096 bytes: journalctl needs --all")
+        if _BLOB.fullmatch(line):
+            raise ValueError("journalctl shows no text of this line: it needs --all")
+        if _ELSEWHERE.search(line):
+            raise ValueError(f"it has a request without the words {MARK.decode()!r}; {_REMEDY}")
         if not log_entries.begins_entry(line) and _may_be_a_rest(line):
             raise ValueError(
                 f"it does not begin with a timestamp; it is the rest of a line that was cut, or {_NOT_READ}"

@@ -18,7 +18,16 @@ from fencepost.formats.clock import LogClock
 from fencepost.formats.json_text import Member
 from fencepost.formats.lines import Parsed, Values, parse
 from fencepost.formats.request_ids import UNKNOWN_SOFTWARE, RequestIds
-from fencepost.formats.request_layouts import LOGGER, MARK, end_of_request, is_whole, moment, placed
+from fencepost.formats.request_layouts import (
+    LOGGER,
+    MARK,
+    SEVERAL,
+    end_of_request,
+    is_one,
+    is_whole,
+    moment,
+    placed,
+)
 from fencepost.formats.topic_lists import TopicsOfAnswer
 
 Keep = Callable[[bytes], bool]
@@ -184,6 +193,8 @@ def parse_lines(
 
 def _take(wanted: Wanted, ids: RequestIds | None, line: bytes, clock: LogClock) -> Values | None:
     """The row of a request that is wanted. A damaged line, which may be one, is parsed too, and so raises."""
+    if not is_one(line):
+        raise ValueError(SEVERAL)
     head = _HEAD.match(line)
     if head is None or not line.endswith(_END):
         return _take_any(wanted, ids, line, clock)

@@ -33,8 +33,9 @@ _THREAD = re.compile(
 def _named(event: str, fields: Mapping[str, str | None]) -> dict[str, str | None] | None:
     """The columns of an entry; None if it is of another consumer, or of no task."""
     row = dict(fields)
-    context = fields.get("context")
-    if context is not None:
+    context = fields.get("context") or ""
+    # a layout may have something else in brackets there, such as a thread
+    if context.startswith("Consumer "):
         consumer = _CONSUMER.fullmatch(context)
         if consumer is None:
             return None
