@@ -10,8 +10,9 @@ _OF_ANOTHER_CLUSTER = (
     "request_logs in the configuration"
 )
 _OF_ANOTHER_BROKER = (
-    "broker {} fetches in it as a follower, which no broker does from itself: another broker of the cluster "
-    "wrote it, so nothing of it is read; correct request_logs in the configuration"
+    "broker {} fetches in it as a follower, which no broker does from itself, so nothing of it is read: "
+    "correct id, or request_logs, which name another broker's log (unless the advertised listeners of others "
+    "lead to this one)"
 )
 
 

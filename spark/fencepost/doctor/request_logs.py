@@ -15,7 +15,7 @@ from fencepost.doctor.evidence import heading
 from fencepost.doctor.log_kinds import REQUESTS, is_in_unknown_layout, kinds_of_file, newest
 from fencepost.formats.clock import LogClock, zone_of
 from fencepost.formats.request_layouts import moment, placed
-from fencepost.formats.request_log import answered_clusters, api_name, follower
+from fencepost.formats.request_log import answered_clusters, api_name, has_follower
 from fencepost.settings import Broker, Settings
 from fencepost.words import counted
 
@@ -33,14 +33,14 @@ _SWITCH_ON = "switch on DEBUG on kafka.request.logger, or correct request_logs"
 
 class _Tail(NamedTuple):
     """The last requests of a file: their APIs, when the newest was logged, whether all were at whole seconds,
-    the ids of the brokers that fetched as followers, and of the clusters that brokers say they are of;
+    whether the broker fetches in it as a follower, and the ids of the clusters that brokers say they are of;
     ``fault``: why a line cannot be read.
     """
 
     apis: Counter[str]
     newest: datetime | None
     in_seconds: bool
-    followers: set[int | None]
+    is_anothers: bool
     clusters: set[str]
     fault: str | None
 
@@ -64,7 +64,7 @@ def _may_be_one(file: str) -> bool:
 
 
 def _of_log(of: str, broker: Broker, file: str, now: datetime, cluster_id: str | None) -> Iterator[Check]:
-    tail = _read(file, broker.timezone)
+    tail = _read(file, broker)
     if tail.newest is None and tail.fault is not None:
         says = f"{file}: of the requests in its end none can be read: {tail.fault}"
         yield Check(of, Mark.WRONG, says, "docs/operating.md, Layouts, says what is read")
@@ -79,7 +79,7 @@ def _of_log(of: str, broker: Broker, file: str, now: datetime, cluster_id: str |
     if cluster_id is not None and others:
         says = f"a broker of the cluster {others[0]} wrote it, and the log directories are of {cluster_id}"
         yield Check(of, Mark.WRONG, f"{file}: {says}", "correct request_logs: nothing of this log is read")
-    if broker.id in tail.followers:
+    if tail.is_anothers:
         says = f"{file}: in it broker {broker.id} fetches as a follower, which no broker does from itself"
         yield Check(of, Mark.WRONG, says, _ANOTHERS)
     if tail.in_seconds and tail.apis.total() > 1:
@@ -118,25 +118,24 @@ def _clock(of: str, broker: Broker, newest: datetime, written: datetime) -> Iter
         yield Check(of, mark, says, remedy if mark is Mark.WRONG else f"unless the file is a copy, {remedy}")
 
 
-def _read(file: str, zone: str) -> _Tail:
+def _read(file: str, broker: Broker) -> _Tail:
     with opened(file) as log:
         log.seek(max(0, size(file) - _TAIL_BYTES))
         whole = log.tell() == 0
-        lines = log.read(_TAIL_BYTES).split(b"\n")[0 if whole else 1 :]
+        tail = log.read(_TAIL_BYTES)
+    if not whole:
+        tail = tail.partition(b"\n")[2]
     apis: Counter[str] = Counter()
-    followers: set[int | None] = set()
-    clock, newest_ms, in_seconds, fault = LogClock(zone), None, True, None
-    for line in lines:
+    clock, newest_ms, in_seconds, fault = LogClock(broker.timezone), None, True, None
+    for line in tail.split(b"\n"):
         try:
             found = placed(line)
             if found is not None:
                 ms = moment(found.time, clock)
                 apis[api_name(found.text, found.start) or "unknown"] += 1
-                followers.add(follower(found.text, found.start))
                 newest_ms = ms if newest_ms is None else max(newest_ms, ms)
                 in_seconds = in_seconds and ms % 1000 == 0
         except ValueError as error:
             fault = str(error)
     newest = None if newest_ms is None else datetime.fromtimestamp(newest_ms / 1000, UTC)
-    clusters = set(answered_clusters(b"\n".join(lines)))
-    return _Tail(apis, newest, in_seconds, followers, clusters, fault)
+    return _Tail(apis, newest, in_seconds, has_follower(tail, broker.id), set(answered_clusters(tail)), fault)

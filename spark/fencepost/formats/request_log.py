@@ -75,16 +75,13 @@ _FORWARDED = b'{"isForwarded":true,'
 _END = b"}" + _LOGGER
 # Quotes inside a JSON string are escaped, so no client id can pass for this key.
 _API = re.compile(rb'"requestApiKeyName":"(\w+)"')
-# The first fields of a Fetch: versions before 15 have no replicaState. Only Raft's have a clusterId in front
-# of them; with these a controller that knows no leader asks any of the bootstrap servers, itself, too.
-_FOLLOWER = re.compile(
-    rb'"requestApiKeyName":"FETCH"\},"request":\{(?:"replicaState":\{)?"replicaId":(\d{1,10})\b'
-)
 # Collectors that put a line into a string of JSON escape its quotes. So does Kafka with those of names, which
 # are of a deeper level then.
 _HEADER = re.compile(rb'"requestHeader(\\*)":')
 _METADATA = re.compile(rb'"requestApiKeyName(\\*)": ?\1"METADATA\1"')
 _CLUSTER = re.compile(rb'"clusterId(\\*)": ?\1"([\w-]{22})\1"')
+# The first fields of a Fetch: versions before 15 have no replicaState. Only Raft's have a clusterId in front
+# of them; with these a controller that knows no leader asks any of the bootstrap servers, itself, too.
 _FOLLOWED = (
     rb'"requestApiKeyName(\\*)": ?\1"FETCH\1"\}, ?\1"request\1": ?\{(?:\1"replicaState\1": ?\{)?'
     rb'\1"replicaId\1": ?%d\b'
@@ -125,14 +122,6 @@ def api_name(text: bytes, start: int = 0) -> str | None:
     return found[1].decode() if found else None
 
 
-def follower(text: bytes, start: int = 0) -> int | None:
-    """The id of the broker that sent a Fetch as a follower (FetchRequest, ``replicaId``), for the request
-    whose JSON begins at ``start``; None for any other request, and for Fetches of Raft.
-    """
-    found = _FOLLOWER.search(text, start)
-    return int(found[1]) if found else None
-
-
 def answered_clusters(lines: bytes) -> Iterator[str]:
     """The ids of clusters that brokers name in answers to Metadata, as the cluster they are of. Requests of
     others may name any cluster.
@@ -145,7 +134,9 @@ def answered_clusters(lines: bytes) -> Iterator[str]:
 
 
 def has_follower(lines: bytes, broker_id: int) -> bool:
-    """Whether a broker fetches in these lines as a follower (see ``follower``)."""
+    """Whether a broker fetches in these lines as a follower (FetchRequest, ``replicaId``). Fetches of Raft do
+    not count.
+    """
     found = re.finditer(_FOLLOWED % broker_id, lines)
     return any(_begin(lines, each) is not None for each in found)
 
