@@ -24,6 +24,7 @@ from fencepost.settings import Settings
 
 # dbt's comment at the head of each statement
 _NODE = re.compile(r'"node_id": "([^"]+)"')
+_JOB_NAMES = ("spark.job.description", "callSite.short", "callSite.long")
 _FAILED = ("error", "fail", "runtime error")
 
 
@@ -103,13 +104,14 @@ def _same_mode(spark: SparkSession) -> Iterator[None]:
 class _Named(SparkSession):
     """The same session. Spark's pages name its jobs after dbt's nodes (``model.fencepost.fct_incidents``).
 
-    Else Spark names them after a line of code, for which it walks the stack at each RDD.
+    PySpark names a job that collects rows after the line of code, whatever name is set: the pages show the
+    description. The name is set because Spark else walks the stack at each RDD to find a line.
     """
 
     def sql(self, sqlQuery: str, *arguments: Any, **options: Any) -> DataFrame:  # noqa: N803 (Spark's name)
         node = _NODE.search(sqlQuery)
-        for form in ("callSite.short", "callSite.long"):
-            self.sparkContext.setLocalProperty(form, node[1] if node else "dbt")
+        for each in _JOB_NAMES:
+            self.sparkContext.setLocalProperty(each, node[1] if node else "dbt")
         return super().sql(sqlQuery, *arguments, **options)
 
 
@@ -122,4 +124,5 @@ def _as_first_session(spark: SparkSession) -> Iterator[None]:
         yield
     finally:
         SparkSession._instantiatedSession = before
-        spark.sparkContext._jsc.clearCallSite()
+        for each in _JOB_NAMES:
+            spark.sparkContext.setLocalProperty(each, None)  # type: ignore[arg-type]
