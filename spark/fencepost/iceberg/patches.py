@@ -31,7 +31,12 @@ from pyiceberg.table import Table as IcebergTable
 from pyiceberg.table import Transaction
 from pyiceberg.table.metadata import TableMetadata, TableMetadataV2
 from pyiceberg.table.snapshots import Operation
-from pyiceberg.table.update import RemoveSnapshotsUpdate
+from pyiceberg.table.update import (
+    AddSnapshotUpdate,
+    RemoveSnapshotsUpdate,
+    TableRequirement,
+    TableUpdate,
+)
 from pyiceberg.table.update.snapshot import (
     ExpireSnapshots,
     _FastAppendFiles,
@@ -110,6 +115,12 @@ def share(metadata: TableMetadata) -> TableMetadata:
     return _SharedMetadata.model_construct(metadata.model_fields_set, **dict(metadata))
 
 
+def _no_older(update: TableUpdate, least_ms: int) -> TableUpdate:
+    if not isinstance(update, AddSnapshotUpdate) or update.snapshot.timestamp_ms >= least_ms:
+        return update
+    return AddSnapshotUpdate(snapshot=update.snapshot.model_copy(update={"timestamp_ms": least_ms}))
+
+
 class _Listed(_SnapshotProducer[Any]):
     """Lists files in manifests that are neither long nor many.
 
@@ -130,6 +141,12 @@ class _Listed(_SnapshotProducer[Any]):
                 self.delete_data_file(old)
             for new in new_files:
                 self.append_data_file(new)
+
+    def _commit(self) -> tuple[tuple[TableUpdate, ...], tuple[TableRequirement, ...]]:
+        """Its snapshot is no older than the table, which a REST server would refuse (``iceberg.times``)."""
+        updates, requirements = super()._commit()
+        least_ms = self._transaction.table_metadata.last_updated_ms
+        return tuple(_no_older(each, least_ms) for each in updates), requirements
 
     def _process_manifests(self, manifests: list[ManifestFile]) -> list[ManifestFile]:
         small: defaultdict[int, list[ManifestFile]] = defaultdict(list)

@@ -22,6 +22,7 @@ from sqlalchemy import bindparam, delete, insert, select
 
 from fencepost.iceberg.commits import Change
 from fencepost.iceberg.patches import share
+from fencepost.iceberg.times import in_order
 
 _VIEW = "VIEW"
 _KEY = ("catalog_name", "table_namespace", "table_name")
@@ -84,6 +85,10 @@ class CachingSqlCatalog(SqlCatalog):
         response = super().commit_table(table, requirements, updates)
         self._remember(table.name(), response.metadata_location, response.metadata)
         return response
+
+    @staticmethod
+    def _write_metadata(metadata: TableMetadata, io: FileIO, metadata_path: str) -> None:
+        SqlCatalog._write_metadata(in_order(metadata), io, metadata_path)
 
     def _remember(self, name: Identifier, location: str, metadata: TableMetadata) -> Known:
         known = (

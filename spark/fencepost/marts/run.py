@@ -8,6 +8,7 @@ from dataclasses import replace
 from pyiceberg.catalog import Catalog
 
 from fencepost.engines import MANY_ROWS, Sessions, choose
+from fencepost.iceberg.times import correct
 from fencepost.ledger import Ledger
 from fencepost.marts import compiled
 from fencepost.marts.in_process import build_in_process
@@ -49,6 +50,7 @@ def build(
             from fencepost.marts.in_spark import build_by_spark
 
             _log.info("marts: by Spark, because %s", reason)
+            correct(catalog)
             small = inputs.rows < MANY_ROWS
             result = build_by_spark(session(small=small), settings, plan, small=small)
     result = replace(result, empty=len(plan.empty), kept=plan.kept)
