@@ -32,7 +32,11 @@ RESET = "`--describe --group G`, then `--reset-offsets --topic T:P --to-offset N
             "`--describe --group checkout`, then `--reset-offsets --topic orders:2 --to-offset N --execute`",
         ),
         # an incident of several partitions names none
-        (RESET, {"group_id": "g", "topic": "orders", "partition": None}, RESET.replace(" G`", " g`")),
+        (
+            RESET,
+            {"group_id": "g", "topic": "orders", "partition": None},
+            RESET.replace(" G`", " g`").replace("T:P", "orders:P"),
+        ),
         (RESET, {}, RESET),
         (
             "`abort --topic T --partition P`",

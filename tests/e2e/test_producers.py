@@ -284,7 +284,7 @@ def test_an_operators_marker_is_wrong_where_it_halves_a_transaction(audit: Any) 
     with open_lake(audit.settings, "duckdb") as lake:
         told_by = explain(lake, [verdict])[verdict["verdict_id"]]
     assert "client adminclient-1 (connection 127.0.0.1:" in told_by.sentence
-    assert "ended the transaction of operators-tool in operators:3 with ABORT at offset 3" in told_by.sentence
+    assert "ended the transaction of operators-tool in operators-3 with ABORT at offset 3" in told_by.sentence
     assert "never get its 3 records from offset 0 to 2" in told_by.sentence
 
 
@@ -305,7 +305,25 @@ def test_a_transaction_that_its_coordinator_does_not_know_has_a_story(audit: Any
         span = f"offsets {named['first_offset']} to {named['last_offset']} of {place['topic']}-"
         assert f"producer {named['producer_id']}" in sentence and span in sentence
         hangs = each["invariant"] == "no_dangling_transaction"
-        assert hangs == ("nobody will end it" in sentence) == (" marker ended that at offset" not in sentence)
+        assert hangs == ("nobody will end it" in sentence) == (" ended that at offset" not in sentence)
+    # who ended it is told where that was no coordinator
+    here = [told[each["verdict_id"]].sentence for each in verdicts if each["cluster"] == "producers-4.3.1"]
+    for name, client in (("operator", "hanging-operator-operator"), ("operator-tool", "adminclient-1")):
+        (sentence,) = (each for each in here if f"'hanging-{name}'" in each)
+        assert f"An ABORT marker of client {client} (connection " in sentence
+        assert "), which is no coordinator, ended that at offset " in sentence
+
+
+def test_a_missing_marker_is_told_with_what_waits_for_it(audit: Any) -> None:
+    verdicts = audit.rows(f"""
+        SELECT * FROM marts.fct_invariant_verdicts WHERE verdict = 'violated'
+        AND invariant = 'every_marker_is_written' AND cluster IN ('{OPERATED}', '{UNCLEAN}')
+    """)
+    with open_lake(audit.settings, "duckdb") as lake:
+        sentences = [each.sentence for each in explain(lake, verdicts).values()]
+    waits = "are still open there: readers with read_committed get nothing from offset "
+    assert len(sentences) == len(verdicts) == 3
+    assert [sentence.count(waits) for sentence in sentences] == [1, 1, 1]
 
 
 def test_a_marker_that_was_skipped_is_told_with_what_the_coordinator_had_decided(audit: Any) -> None:

@@ -241,6 +241,23 @@ def test_what_becomes_worse_is_told_again(runs: Runs) -> None:
     assert runs.run(BEGIN)[0] == []
 
 
+def test_a_hanging_transaction_that_was_ended_as_advised_is_not_told_again(runs: Runs) -> None:
+    """What has ended is violated otherwise, and no worse for that; a marker of the wrong type is worse."""
+    hanging = {"transactional_id": "pay", "topic": "orders", "partition": 0}
+    runs.found("no_dangling_transaction", BEGIN, **hanging)
+    assert len(runs.run(BEGIN)[0]) == 1
+    runs.verdicts.clear()
+    runs.found("no_write_outside_transaction", BEGIN, **hanging)
+    told, (incident,) = runs.run(BEGIN)
+    assert (told, incident["state"], incident["critical"]) == (
+        [],
+        "ongoing",
+        ["no_write_outside_transaction"],
+    )
+    runs.found("marker_of_the_right_type", BEGIN, **hanging)
+    assert len(runs.run(BEGIN)[0]) == 1
+
+
 def test_a_run_that_is_killed_before_its_gate_has_told_nobody(runs: Runs) -> None:
     runs.found(ZOMBIE, BEGIN, **commit())
     runs.run(BEGIN, tells=False)

@@ -48,10 +48,13 @@ def with_names(text: str, about: Mapping[str, Any]) -> str:
 
 
 def _filled(blank: str, about: Mapping[str, Any]) -> str:
-    names = [about.get(column) for column in _BLANKS[blank]]
-    if None in names or "" in names:
+    first, *others = (about.get(column) for column in _BLANKS[blank])
+    if first in (None, ""):
         return blank
-    return shell.line(*shell.option(blank.partition(" ")[0], ":".join(map(str, names))))
+    # an incident of several partitions names their topic alone
+    blanks = blank.partition(":")[2].split(":")
+    others = [left if name is None else name for name, left in zip(others, blanks, strict=False)]
+    return shell.line(*shell.option(blank.partition(" ")[0], ":".join(map(str, [first, *others]))))
 
 
 def names_of(verdict: Mapping[str, Any]) -> dict[str, Any]:
