@@ -19,8 +19,10 @@ from fencepost.definitions import definition
 from fencepost.gate.notes import Notes
 from fencepost.incidents import Incident, incidents
 from fencepost.opening import ensure, open_lake
+from fencepost.report import incident_lines
 from fencepost.settings import Broker, Cluster, Recipient, Settings, Waiver
 from fencepost.tables import EPISODES, INCIDENT_NOTES, VERDICT_COVERAGE, WINDOWS, Table
+from fencepost.words import WIDTH
 
 BEGIN = dt.datetime(2026, 1, 2, tzinfo=dt.UTC)
 HOUR = dt.timedelta(hours=1)
@@ -299,3 +301,17 @@ def test_names_decide_and_not_their_text(runs: Runs) -> None:
     runs.found(ZOMBIE, BEGIN, group_id="\u202e';\n--", **commit(client_id='"\\'))
     told, found = runs.run(BEGIN)
     assert len({each["fingerprint"] for each in found}) == len(told) == 3
+
+
+def test_an_incident_keeps_its_time_and_its_names_where_a_line_is_too_short() -> None:
+    """By the names others search for it."""
+    incident = {
+        **{"severity": "critical", "state": "new", "fingerprint": "0123456789abcdef", "verdicts": 3},
+        **{"cluster": "c" * 40, "first_seen": BEGIN, "last_seen": BEGIN, "is_open": False},
+        **{"state_before": None, "waived_until": None},
+        "title": f"A consumer{' read' * 20}: client checkout-in-berlin of group checkout, orders-11",
+    }
+    head, about = incident_lines(incident)
+    assert head.endswith(f"…, {BEGIN:%Y-%m-%d %H:%M}")
+    assert "  client checkout-in-berlin of group checkout, orders-11; cluster " in about
+    assert max(map(len, (head, about))) == WIDTH

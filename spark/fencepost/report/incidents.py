@@ -175,12 +175,13 @@ def known_sentences(incident: Incident) -> list[str]:
 def incident_lines(incident: Incident) -> list[str]:
     """An incident in two lines: what has happened and when, and to whom."""
     what, _, who = printable(incident["title"]).partition(": ")
-    head = f"{incident['severity'].upper():8}  {incident['state']:7}  {what}, {_minutes(incident)}"
+    severity, at = f"{incident['severity'].upper():8}  {incident['state']:7}  ", f", {_minutes(incident)}"
+    head = f"{severity}{shortened(what, WIDTH - len(severity) - len(at))}{at}"
     cluster, number, *more = _facts(incident)
-    about = f"          {incident['fingerprint']}  {'; '.join(filter(None, (cluster, who, *more)))}"
-    # where it does not fit, the number of verdicts is what matters least: the whole story has it
-    counted = f"{about}; {number}"
-    return [shortened(head), counted if len(counted) <= WIDTH else shortened(about)]
+    # where it does not fit, what matters least is cut: the number of verdicts, then all but time and names
+    orders = ([cluster, who, *more, number], [cluster, who, *more], [who, cluster, *more])
+    abouts = [f"          {incident['fingerprint']}  {'; '.join(filter(None, order))}" for order in orders]
+    return [head, next((each for each in abouts if len(each) <= WIDTH), shortened(abouts[-1]))]
 
 
 def shortened(line: str, width: int = WIDTH) -> str:
@@ -213,16 +214,18 @@ def _facts(incident: Incident) -> list[str]:
 
 def when(incident: Incident) -> str:
     """From when to when, or since when."""
+    if incident["first_seen"] is None:
+        return _second(None)
     first, last = _second(incident["first_seen"]), _second(incident["last_seen"])
     if incident["is_open"]:
-        return f"since {first}, still so"
-    return first if first == last else f"{first} to {last}"
+        return f"since {first} UTC, still so"
+    return f"{first} UTC" if first == last else f"{first} to {last} UTC"
 
 
 def _minutes(incident: Incident) -> str:
     """The same to the minute, in few words."""
     if incident["first_seen"] is None:
-        return when(incident)
+        return _second(None)
     first = f"{incident['first_seen']:%Y-%m-%d %H:%M}"
     if incident["is_open"]:
         return f"since {first}"
