@@ -23,7 +23,7 @@ from fencepost.report.episodes import (
     verdicts_beginning,
     verdicts_of,
 )
-from fencepost.report.on_call import Remedies, what_to_do
+from fencepost.report.on_call import GroupTypes, Remedies, what_to_do
 from fencepost.report.wording import first_paragraph, wrapped
 from fencepost.settings import SEVERITIES, Settings
 from fencepost.words import WIDTH, counted, printable
@@ -65,6 +65,7 @@ class Stories:
         told = rows(reader.scan(VERDICTS, where={"verdict_id": sorted(chosen)})) if chosen else []
         self.verdicts: Sequence[Row] = told
         self._remedies = Remedies(reader, told)
+        self.group_types = GroupTypes(reader, of)
         found = {each.verdict["verdict_id"]: each for each in findings_of(reader, told)}
         self._findings = {
             key: [found[verdict] for verdict in verdicts if verdict in found]
@@ -86,7 +87,7 @@ class Stories:
             # of one request all that is false rests on one line
             lines += dict.fromkeys(line for finding in together for line in _evidence(finding))
             lines += [f"    {self._command('explain', each.verdict['verdict_id'])}" for each in together]
-        if doing := what_to_do(names[0], incident):
+        if doing := what_to_do(names[0], self.group_types.added(incident)):
             lines += ["", *wrapped(f"On call: {doing}", "  ")]
         lines += [f"    {each}" for _, together in told for each in self.remedies(together)]
         if incident["verdicts"] > self._most:
