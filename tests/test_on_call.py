@@ -83,8 +83,14 @@ def test_every_command_can_be_copied_as_it_is(found: Definition) -> None:
             assert not set(re.findall(r"--\S+ [A-Z:]+(?= |$)", with_names(each, NAMED))) - {OFFSET, BROKER}
 
 
-def test_a_command_is_not_broken_into_lines() -> None:
-    command = "`kafka-consumer-groups.sh --bootstrap-server BROKER:9092 --describe --group 'a b'`"
+@pytest.mark.parametrize(
+    "command",
+    [
+        "`kafka-consumer-groups.sh --bootstrap-server BROKER:9092 --describe --group 'a b'`",
+        """`fencepost sql "SELECT * FROM marts.fct_offset_commits WHERE truth = 'unfenced'"`""",
+    ],
+)
+def test_a_command_is_not_broken_into_lines(command: str) -> None:
     lines = indented(f"On call: the verdict names the sender, and whoever else has it. {command} says who.")
     assert len(lines) > 1
     assert sum(command in line for line in lines) == 1

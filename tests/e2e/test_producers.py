@@ -343,6 +343,21 @@ def test_an_abort_is_not_advised_where_an_election_lost_the_marker_of_a_commit(a
     assert [row["how"] for row in elections].count("unclean") == 1
 
 
+def test_two_batches_of_which_one_should_not_follow_the_other_have_a_story(audit: Any) -> None:
+    verdicts = audit.rows(f"""
+        SELECT * FROM marts.fct_invariant_verdicts WHERE verdict = 'violated' AND cluster = '{IDEMPOTENT}'
+        AND invariant IN ('no_sequence_gap', 'no_sequence_reset', 'no_write_after_fence')
+    """)
+    with open_lake(audit.settings, "duckdb") as lake:
+        stories = explain(lake, verdicts)
+    told = {each["invariant"]: stories[each["verdict_id"]].sentence for each in verdicts}
+    gap, fenced = told["no_sequence_gap"], told["no_write_after_fence"]
+    assert "at offset 3, with the sequence numbers 8 to 10, in idempotent-6. Before it had a batch" in gap
+    assert gap.endswith(" ms.\nThere, 5 sequence numbers are missing in between.")
+    assert fenced.endswith("\nEpoch 1 had fenced epoch 0 there.")
+    assert "sequence numbers 0 to 2, in idempotent-7. Before it had" in told["no_sequence_reset"]
+
+
 @pytest.mark.parametrize("name", [OPERATED, UNCLEAN])
 def test_readers_are_held_back_where_their_broker_says_so(audit: Any, name: str) -> None:
     """ListOffsets with read_committed told the driver the same."""
