@@ -11,7 +11,7 @@ from typing import Any
 from fencepost.protocols.base import Explanation, Verdict
 from fencepost.protocols.leader_epoch.report import INCARNATIONS
 from fencepost.reading import Reader, rows
-from fencepost.words import printable, time_of
+from fencepost.words import duration, printable, time_of
 
 Row = Mapping[str, Any]
 
@@ -89,7 +89,7 @@ def _fetch(row: Row) -> str:
 
 def _answer(row: Row) -> str:
     behind = row["behind_ms"]
-    late = f", {behind / 1000:.1f} s behind the metadata log at least," if behind else ""
+    late = f", {duration(behind)} behind the metadata log at least," if behind else ""
     if row["partition"] is None:
         topics = "several topics" if row["topic"] is None else f"topic {printable(row['topic'])}"
         return (
