@@ -305,6 +305,20 @@ def test_output_that_nobody_reads_to_its_end_is_no_failure(troubled: Audited) ->
     assert (process.returncode, errors) == (141, b"")
 
 
+def test_a_terminal_of_another_encoding_is_no_failure(troubled: Audited) -> None:
+    """A list of incidents cuts what is too long, with a sign that ISO 8859-1 does not have."""
+    command = [
+        str(Path(sys.executable).with_name("fencepost")),
+        "incidents",
+        "--config",
+        str(troubled.config),
+    ]
+    environment = {**os.environ, "FENCEPOST_LAKE": str(troubled.lake), "PYTHONIOENCODING": "latin-1"}
+    done = subprocess.run(command, env=environment, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert rb"\u2026" in done.stdout
+
+
 def test_an_alert_is_read_in_another_folder(troubled: Audited) -> None:
     """Its commands name the configuration wherever they are typed."""
     (alert,) = (troubled.lake / "alerts").glob("*.txt")

@@ -107,7 +107,7 @@ def test_a_fault_of_the_program_is_none_of_the_lake() -> None:
 def test_tasks_that_could_not_be_run_are_told_in_one_sentence(
     audit: Callable[[], tuple[int, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(_: object) -> None:
+    def fail(_: object, **__: object) -> None:
         raise TaskError("capture: a process was killed, and so was the one that ran its tasks again.")
 
     monkeypatch.setattr(pipeline, "audit", fail)
@@ -116,6 +116,21 @@ def test_tasks_that_could_not_be_run_are_told_in_one_sentence(
     assert said.splitlines() == [
         "fencepost: capture: a process was killed, and so was the one that ran its tasks again."
     ]
+
+
+@pytest.mark.parametrize(
+    ("terminals", "to_log"), [("out err", False), ("out", True), ("err", True), ("", True)]
+)
+def test_a_terminal_shows_the_findings_and_not_the_alert(
+    audit: Callable[[], tuple[int, str]], monkeypatch: pytest.MonkeyPatch, terminals: str, to_log: bool
+) -> None:
+    def end(_: object, *, alert_to_log: bool) -> None:
+        raise TaskError(f"the alert to the log: {alert_to_log}")
+
+    monkeypatch.setattr(pipeline, "audit", end)
+    for name in ("out", "err"):
+        monkeypatch.setattr(getattr(sys, f"std{name}"), "isatty", lambda name=name: name in terminals)
+    assert audit()[1] == f"fencepost: the alert to the log: {to_log}\n"
 
 
 def test_an_error_of_the_driver_is_not_told_as_the_end_of_its_jvm() -> None:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from importlib.metadata import version
+from io import TextIOWrapper
 from pathlib import Path
 from typing import get_args
 
@@ -76,6 +77,9 @@ _SAID_WHY = (("fencepost.engines.errors", "TaskError"),)
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     arguments = _parser().parse_args(argv)
+    if isinstance(sys.stdout, TextIOWrapper):
+        # a terminal of another encoding gets \u2026 for what it cannot show
+        sys.stdout.reconfigure(errors="backslashreplace")
     logging.basicConfig(format="%(asctime)s %(message)s", datefmt="%H:%M:%S", level=logging.WARNING)
     logging.getLogger("fencepost").setLevel(logging.INFO)
     # dbt logs into a file: on a full disk that fails, too, and what matters is the sentence at the end

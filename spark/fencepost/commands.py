@@ -83,8 +83,10 @@ def audit(settings: Settings, arguments: argparse.Namespace) -> int:
     from fencepost.outcomes import headline
 
     settings = dataclasses.replace(settings, run_on=arguments.run_on or settings.run_on)
+    # on a terminal the findings follow, on one screen: the alert's text would be many before it
+    is_terminal = sys.stdout.isatty() and sys.stderr.isatty()
     with pipeline.Run(settings) as run:
-        result = pipeline.audit(run)
+        result = pipeline.audit(run, alert_to_log=not is_terminal)
     with open_lake(settings) as lake:
         print(report.screen(lake, settings))
     # the end of a long text is what a terminal shows

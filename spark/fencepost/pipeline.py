@@ -24,7 +24,7 @@ from fencepost.jars import require_spark
 from fencepost.lock import identity, locked
 from fencepost.opening import ensure
 from fencepost.settings import Settings, SettingsError, load
-from fencepost.words import printable
+from fencepost.words import counted, printable
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from fencepost.ledger import Ledger
     from fencepost.maintenance import MaintenanceSummary
     from fencepost.tables import Table
+
 
 logger = logging.getLogger(__name__)
 
@@ -176,8 +177,9 @@ def _stop(context: SparkContext) -> None:
         context.stop()
 
 
-def audit(run: Run) -> GateResult:
-    """Run all five steps. A closed gate is a result here (``passed`` is false), not an exception.
+def audit(run: Run, *, alert_to_log: bool = True) -> GateResult:
+    """Run all five steps. A closed gate is a result here (``passed`` is false), not an exception. Its alert
+    goes to a file, and to the log (``alert_to_log``).
 
     Waits while another run writes to the lake. Raises what the steps raise, and LockError.
     """
@@ -185,7 +187,7 @@ def audit(run: Run) -> GateResult:
     extras.require_for_audit()
     if engines.needs_spark(run.settings):
         require_spark(run.settings)
-    from fencepost.gate import GateFailed, run_gate
+    from fencepost.gate import GateFailed, log_sink, run_gate
 
     with locked(run.settings):
         for name in ("capture", "rebuild", "judge", "marts"):
@@ -194,7 +196,7 @@ def audit(run: Run) -> GateResult:
             summary = run.step(name)
             logger.info("%s: %s (%.1f s)", name, _in_words(summary), time.monotonic() - started)
         try:
-            return run_gate(run.settings, (), run.catalog, run.run_id)
+            return run_gate(run.settings, (log_sink,) if alert_to_log else (), run.catalog, run.run_id)
         except GateFailed as failed:
             return failed.result
 
@@ -316,7 +318,7 @@ def _report(run: Run) -> Summary:
     from fencepost.gate import GateFailed, run_gate
 
     try:
-        result = run_gate(run.settings, (), run.catalog, run.run_id)
+        result = run_gate(run.settings, catalog=run.catalog, run_id=run.run_id)
     except GateFailed as failed:
         result = failed.result
     gates = [
@@ -338,12 +340,24 @@ STEPS: dict[str, Callable[[Run], Summary]] = {
     "marts": _marts,
     "report": _report,
 }
+_TABLES_NAMED = 3
 _FIRST = next(iter(STEPS))
 """The step that tells of every mistake in the configuration before there is any work."""
 
 
 def _in_words(summary: Summary) -> str:
-    """What there is some of: tables that a step left empty are in the ledger."""
-    return (
-        ", ".join(f"{name} {value}" for name, value in summary.items() if value not in (0, [])) or "nothing"
-    )
+    """What there is some of. Of tables, which are many, the largest are named: the ledger has all."""
+    rows = {name: int(value) for name, value in summary.items() if "." in name and value}
+    parts = [
+        f"{name} {value:,}" if isinstance(value, int) else f"{name} {value}"
+        for name, value in summary.items()
+        if name not in rows and value not in (0, [])
+    ]
+    if rows:
+        largest = sorted(rows, key=lambda name: (-rows[name], name))[:_TABLES_NAMED]
+        named = ", ".join(f"{name} {rows[name]:,}" for name in largest)
+        rest = ", ..." if len(rows) > len(largest) else ""
+        parts.insert(
+            1, f"{counted(sum(rows.values()), 'row')} of {counted(len(rows), 'table')} ({named}{rest})"
+        )
+    return ", ".join(parts) or "nothing"

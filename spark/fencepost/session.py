@@ -203,6 +203,8 @@ def spark_context(settings: Settings, *, small: bool = True) -> SparkContext:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     # without it Spark resolves the machine's name, and warns if that is a loopback address
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    # by default glibc keeps freed memory for each of the JVM's many threads: 70 MiB
+    os.environ.setdefault("MALLOC_ARENA_MAX", "2")
     conf = SparkConf(loadDefaults=False)
     conf.setAll(list(session_conf(settings, small=small).items()))
     # a JVM whose context was stopped is still running and is used again

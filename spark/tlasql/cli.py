@@ -9,6 +9,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from io import TextIOWrapper
 from pathlib import Path
 
 from tlasql.arguments import Parser
@@ -44,6 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     130: Ctrl-C ended it.
     """
     options = _parser().parse_args(arguments)
+    if isinstance(sys.stdout, TextIOWrapper):
+        # a terminal of another encoding gets \u2026 for what it cannot show
+        sys.stdout.reconfigure(errors="backslashreplace")
     with noted_interrupts() as interrupts:
         try:
             return _answered(options)

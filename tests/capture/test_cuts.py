@@ -63,7 +63,7 @@ def test_parts_of_a_log_make_the_rows_of_the_whole(
             site.capture(broker)
             found.append(_rows(site))
             # all is noted as read
-            assert site.capture(broker).added["requests"] == 0
+            assert site.capture(broker).added["bronze.requests"] == 0
     assert found[0] == found[1]
     assert all(found[0][table.name] for table in (FILES, QUARANTINE, REQUESTS, REQUEST_IDS, TOPIC_LISTS))
 

@@ -150,6 +150,28 @@ def test_times_without_milliseconds_are_told(config: Path) -> None:
     assert of_times() == [Mark.NOTE]
 
 
+@pytest.mark.parametrize(
+    "before", ["kafka-1  | ", "[pod/kafka-0/kafka] ", "2026-11-25T22:16:27.1Z stdout F "]
+)
+def test_what_a_collector_puts_before_a_line_changes_nothing(config: Path, before: str) -> None:
+    plain = list(_of_logs(config, 1))
+    log = config.parent / "broker-1" / "kafka-request.log"
+    times = log.stat().st_mtime_ns
+    log.write_text("".join(before + line for line in log.read_text().splitlines(keepends=True)))
+    os.utime(log, ns=(times, times))
+    assert list(_of_logs(config, 1)) == plain
+    assert not any(str(log) in each.says for each in log_kind_checks(load(config)))
+
+
+def test_lines_of_several_programs_are_told(config: Path) -> None:
+    log = config.parent / "broker-1" / "kafka-request.log"
+    lines = enumerate(log.read_text().splitlines(keepends=True))
+    log.write_text("".join(f"kafka-{at % 2}  | {line}" for at, line in lines))
+    found = [each.says for each in log_kind_checks(load(config))]
+    assert found == [f"{log}, which request_logs names, has lines of several programs: kafka-0, kafka-1"]
+    assert not list(_of_logs(config, 1))
+
+
 def test_request_logs_of_each_other_are_told(config: Path) -> None:
     def told() -> list[Check]:
         return [each for n in (1, 2) for each in _of_logs(config, n) if "as a follower" in each.says]

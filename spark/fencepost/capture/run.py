@@ -144,8 +144,6 @@ def capture(
     heard_later = {(each.cluster, each.broker_id) for each in waiting if each.kind == REQUEST_LOG}
     plan.faults += [each for each in silent if (each.cluster, each.broker_id) not in heard_later]
     notes.finish()
-    for target in targets:
-        report(f"{target.table.name}: {counted(added[target.table.name], 'new row')}")
     if notes.too_late:
         left_out = counted(notes.too_late, "line or batch was", "lines and batches were")
         report(f"{left_out} left out: the evidence of their time was deleted before")
@@ -153,10 +151,11 @@ def capture(
     note_high_watermarks(catalog, settings.clusters, run_id, now)
     for table in captured():
         lake.compact_files(catalog, table)
-    report(f"bronze.quarantine has {counted(notes.quarantined, 'piece')} of evidence that could not be read")
+    if notes.quarantined:
+        report(f"bronze.quarantine has {counted(notes.quarantined, 'piece')} of evidence that are not read")
     return CaptureSummary(
         files=len(plan.sources),
-        added={name.removeprefix("bronze."): count for name, count in added.items()},
+        added=added,
         skipped=notes.skipped,
         too_late=notes.too_late,
         quarantined=notes.quarantined,

@@ -11,7 +11,7 @@ from fencepost.capture.text import matching
 from fencepost.doctor.checks import Check, Mark
 from fencepost.doctor.evidence import heading
 from fencepost.formats.clock import LogClock
-from fencepost.formats.envelopes import plain_line
+from fencepost.formats.envelopes import plain_line, written_by
 from fencepost.formats.log_entries import begins_entry, read_entry
 from fencepost.formats.request_layouts import placed
 from fencepost.formats.request_log import api_name
@@ -20,6 +20,11 @@ from fencepost.settings import Settings
 REQUESTS, SERVER = "a request log", "a broker's server.log"
 CLIENT, COLLECTED_GARBAGE = "the log of a client", "a log of Java's garbage collector"
 _ENDS_BYTES = 1 << 18
+_SHOWN = 6
+_A_FILE_EACH = (
+    "nothing of it is read: write a file for each (docker compose logs SERVICE, kubectl logs POD, one "
+    "label of Loki)"
+)
 _REQUEST_LOGGER = "kafka.request.logger"
 _GARBAGE = re.compile(rb"^\[[^\]\n]{10,40}\](?:\[[^\]\n]*\])*\[(?:gc|safepoint)\b")
 _ALONE = {
@@ -74,12 +79,23 @@ def _other(of: str, patterns: Iterable[str], key: str, wanted: str) -> Iterator[
     for pattern in patterns:
         file = newest(each for each in matching(pattern) if is_readable(each) and size(each))
         kinds = kinds_of_file(file) if file else set()
+        several = programs(file) if file and wanted != CLIENT else []
+        if len(several) > 1:
+            says = f"{file}, which {key} names, has lines of several programs: {', '.join(several[:_SHOWN])}"
+            yield Check(of, Mark.WRONG, says, _A_FILE_EACH)
+            continue
         if file and not kinds and is_in_unknown_layout(file):
             says = f"{file}, which {key} names: no line begins with a time in a known layout"
             yield Check(of, Mark.WRONG, says, "docs/operating.md, Layouts, says what is read")
         elif file and kinds and wanted not in kinds:
             says = f"{file}, which {key} names, looks like {' and '.join(sorted(kinds))}"
             yield Check(of, Mark.WRONG, says, _remedy(key, wanted, kinds))
+
+
+def programs(file: str) -> list[str]:
+    """Whose lines a file has, as a collector names them; empty where none does."""
+    found = set().union(*map(written_by, _ends(file)))
+    return sorted(each.decode("utf-8", "replace") for each in found)
 
 
 def is_in_unknown_layout(file: str) -> bool:

@@ -12,8 +12,9 @@ from fencepost.capture.identities import cluster_id_of
 from fencepost.capture.text import matching
 from fencepost.doctor.checks import Check, Mark
 from fencepost.doctor.evidence import heading
-from fencepost.doctor.log_kinds import REQUESTS, is_in_unknown_layout, kinds_of_file, newest
+from fencepost.doctor.log_kinds import REQUESTS, is_in_unknown_layout, kinds_of_file, newest, programs
 from fencepost.formats.clock import LogClock, zone_of
+from fencepost.formats.envelopes import lines
 from fencepost.formats.request_layouts import moment, placed
 from fencepost.formats.request_log import answered_clusters, api_name, has_follower
 from fencepost.settings import Broker, Settings
@@ -56,11 +57,12 @@ def request_log_checks(settings: Settings, now: datetime) -> Iterator[Check]:
 
 
 def _may_be_one(file: str) -> bool:
-    """Whether nothing tells that a file is no request log. Which other log it is, and that no line of it can
-    be read, are checks of their own.
+    """Whether nothing tells that a file is no request log of one broker. Which other log it is, whose it is,
+    and that no line of it can be read, are checks of their own.
     """
     kinds = kinds_of_file(file)
-    return REQUESTS in kinds or not (kinds or is_in_unknown_layout(file))
+    is_another = REQUESTS not in kinds and (kinds or is_in_unknown_layout(file))
+    return not is_another and len(programs(file)) < 2
 
 
 def _of_log(of: str, broker: Broker, file: str, now: datetime, cluster_id: str | None) -> Iterator[Check]:
@@ -127,9 +129,9 @@ def _read(file: str, broker: Broker) -> _Tail:
         tail = tail.partition(b"\n")[2]
     apis: Counter[str] = Counter()
     clock, newest_ms, in_seconds, fault = LogClock(broker.timezone), None, True, None
-    for line in tail.split(b"\n"):
+    for line in lines(tail, final=True):
         try:
-            found = placed(line)
+            found = placed(line.text)
             if found is not None:
                 ms = moment(found.time, clock)
                 apis[api_name(found.text, found.start) or "unknown"] += 1

@@ -27,7 +27,7 @@ from fencepost.report import COVERAGE, Judged, counted_reasons, judged
 from fencepost.settings import Settings
 from fencepost.waivers import waiver_sentences
 
-__all__ = ["GateError", "GateFailed", "GateResult", "Outcome", "run_gate"]
+__all__ = ["GateError", "GateFailed", "GateResult", "Outcome", "log_sink", "run_gate"]
 
 MOST_PICTURES = 2
 """A run draws so many, the next ones the rest: each takes a third of a CPU second."""
@@ -36,13 +36,16 @@ logger = logging.getLogger(__name__)
 
 
 def run_gate(
-    settings: Settings, sinks: Sequence[Sink] = (), catalog: Catalog | None = None, run_id: str = ""
+    settings: Settings,
+    sinks: Sequence[Sink] = (log_sink,),
+    catalog: Catalog | None = None,
+    run_id: str = "",
 ) -> GateResult:
     """Judge the marts and return the result; note the incidents, and that the run ``run_id`` has ended; tell
     whom ``[[alerts]]`` name, and write the metrics.
 
     Raises GateFailed when a critical incident is new or goes on, or a cluster could not be judged. Before
-    that an alert went to a file, the log and ``sinks``, if there is anything that no run before has told.
+    that an alert went to a file and to ``sinks``, if there is anything that no run before has told.
     Raises GateError when expectations, coverage and incidents contradict each other or cannot be read.
     """
     catalog = catalog or ensure(settings.lake)
@@ -77,7 +80,7 @@ def run_gate(
             path = alert_file(settings)
             result = dataclasses.replace(result, alert=path)
             alert = Alert(result, untold, found.faults, settings)
-            send(subject(result), alert_text(lake, alert), [file_sink(path), log_sink, *sinks])
+            send(subject(result), alert_text(lake, alert), [file_sink(path), *sinks])
     # only now has somebody been told
     notes.add(found.incidents, run_id)
     took_s = audit_runs.finish(catalog, run_id, _ended(result, found)) if run_id else None

@@ -18,7 +18,7 @@ from tlasql.plan.reach import ALL
 if TYPE_CHECKING:
     from fencepost.tables import Table
 
-AT_ONCE = 2_000_000
+AT_ONCE = 1_700_000
 """About so many rows of silver are judged at once; a scope with more is judged whole."""
 
 

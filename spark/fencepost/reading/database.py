@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MEMORY = "1GB"
 """The most memory that DuckDB uses where it may spill; what exceeds it is written to disk."""
 
-MEMORY_OF_TASK = "384MB"
+MEMORY_OF_TASK = "320MB"
 """As MEMORY, for a task: with one thread that is enough."""
 
 BATCH = 50_000
