@@ -18,6 +18,8 @@ NAMED = {
     "partition": 0,
     "first_offset": 0,
 }
+TOOL = "kafka-consumer-groups.sh --bootstrap-server BROKER:9092"
+STREAMS = TOOL.replace("consumer", "streams")
 OFFSET, BROKER = "--to-offset N", "--entity-name ID"
 """Which only who is on call knows."""
 RESET = "`--describe --group G`, then `--reset-offsets --topic T:P --to-offset N --execute`"
@@ -32,7 +34,11 @@ RESET = "`--describe --group G`, then `--reset-offsets --topic T:P --to-offset N
             "`--describe --group checkout`, then `--reset-offsets --topic orders:2 --to-offset N --execute`",
         ),
         # an incident of several partitions names none
-        (RESET, {"group_id": "g", "topic": "orders", "partition": None}, RESET.replace(" G`", " g`")),
+        (
+            RESET,
+            {"group_id": "g", "topic": "orders", "partition": None},
+            RESET.replace(" G`", " g`").replace("T:P", "orders:P"),
+        ),
         (RESET, {}, RESET),
         (
             "`abort --topic T --partition P`",
@@ -41,6 +47,19 @@ RESET = "`--describe --group G`, then `--reset-offsets --topic T:P --to-offset N
         ),
         ("`find-hanging --topic T`", {"topic": "t"}, "`find-hanging --topic t`"),
         ("`--start-offset N`", {"first_offset": 0}, "`--start-offset 0`"),
+        # kafka-consumer-groups.sh does not find groups of Kafka Streams, nor share groups
+        (
+            f"`{TOOL} --describe --group G`, then `{TOOL} --group G --reset-offsets --topic T:P`; {TOOL[:8]}",
+            {"group_id": "a", "topic": "t", "partition": 1, "group_type": "streams"},
+            f"`{STREAMS} --describe --group a --offsets --verbose`, "
+            f"then `{STREAMS} --group a --reset-offsets --input-topic t:1`; {TOOL[:8]}",
+        ),
+        (
+            f"`{TOOL} --describe --group G --members`",
+            {"group_id": "a", "group_type": "share"},
+            f"`{TOOL.replace('consumer', 'share')} --describe --group a --members`",
+        ),
+        (f"`{TOOL} --group G`", {"group_id": "a", "group_type": "classic"}, f"`{TOOL} --group a`"),
         ("`--group G`", {"group_id": "x; rm -rf '"}, "`--group 'x; rm -rf '\"'\"''`"),
         ("`--group G`", {"group_id": "a\n\\1"}, "`--group $'a\\012\\\\1'`"),
     ],
@@ -64,8 +83,14 @@ def test_every_command_can_be_copied_as_it_is(found: Definition) -> None:
             assert not set(re.findall(r"--\S+ [A-Z:]+(?= |$)", with_names(each, NAMED))) - {OFFSET, BROKER}
 
 
-def test_a_command_is_not_broken_into_lines() -> None:
-    command = "`kafka-consumer-groups.sh --bootstrap-server BROKER:9092 --describe --group 'a b'`"
+@pytest.mark.parametrize(
+    "command",
+    [
+        "`kafka-consumer-groups.sh --bootstrap-server BROKER:9092 --describe --group 'a b'`",
+        """`fencepost sql "SELECT * FROM marts.fct_offset_commits WHERE truth = 'unfenced'"`""",
+    ],
+)
+def test_a_command_is_not_broken_into_lines(command: str) -> None:
     lines = indented(f"On call: the verdict names the sender, and whoever else has it. {command} says who.")
     assert len(lines) > 1
     assert sum(command in line for line in lines) == 1

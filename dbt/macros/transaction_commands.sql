@@ -20,7 +20,8 @@
     )
 {%- endmacro %}
 
-{#- Shows the records from one offset to another one, committed or not. -#}
+{#- Shows the records from one offset to another one, committed or not, with all that a copy needs. Markers have
+    offsets, too, and are not shown: without a timeout it would wait for as many records more. -#}
 {% macro copy_command(topic, partition, first_offset, last_offset) -%}
     concat(
         'kafka-console-consumer.sh --bootstrap-server BROKER:9092 --isolation-level read_uncommitted',
@@ -28,7 +29,9 @@
         ' --offset ',
         {{ first_offset }},
         ' --max-messages ',
-        {{ last_offset }} - {{ first_offset }} + 1
+        {{ last_offset }} - {{ first_offset }} + 1,
+        ' --timeout-ms 10000 --property print.offset=true --property print.timestamp=true',
+        ' --property print.key=true --property print.headers=true'
     )
 {%- endmacro %}
 

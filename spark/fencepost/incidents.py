@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 from fencepost.conditions import Condition
+from fencepost.protocols import protocols
 from fencepost.reading import Reader, rows
 from fencepost.settings import SEVERITIES
 
@@ -51,9 +53,20 @@ def has_ended(incident: Incident) -> bool:
 
 
 def is_worse(incident: Incident, noted: Mapping[str, Any]) -> bool:
-    """Whether it has a graver severity, or another invariant that closes the gate, than was noted of it."""
+    """Whether it has a graver severity, or another invariant that closes the gate, than was noted of it, and
+    not only one that follows from what was noted.
+    """
     grade, noted_grade = (SEVERITIES.index(each["severity"]) for each in (incident, noted))
-    return grade < noted_grade or not set(incident["critical"]) <= set(noted["critical"])
+    told, follows = set(noted["critical"]), followed()
+    return grade < noted_grade or any(
+        each not in told and follows.get(each) not in told for each in incident["critical"]
+    )
+
+
+@cache
+def followed() -> Mapping[str, str]:
+    """``Protocol.follows`` of all protocols."""
+    return {name: before for protocol in protocols() for name, before in protocol.follows.items()}
 
 
 def _importance(incident: Incident) -> tuple[int, int, int]:

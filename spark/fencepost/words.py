@@ -8,6 +8,7 @@ from typing import Any
 
 WIDTH = 100
 """Columns of a report and of an alert."""
+_SHORT_MS = 100
 
 
 def printable(text: str | None) -> str:
@@ -31,6 +32,11 @@ def listed(names: Iterable[str]) -> str:
 def time_of(moment: Any) -> str:
     """A moment of the lake, to the millisecond."""
     return f"{moment:%Y-%m-%d %H:%M:%S}.{moment.microsecond // 1000:03d} UTC" if moment else "(time unknown)"
+
+
+def duration(ms: float) -> str:
+    """How long something took, in seconds, or where that would be nothing in milliseconds."""
+    return f"{ms:.0f} ms" if ms < _SHORT_MS else f"{ms / 1000:.1f} s"
 
 
 def as_utc(moment: datetime) -> datetime:

@@ -489,11 +489,11 @@ NoPolicyAdmitsAZombie ==
 \* without a member are those of no_memberless_commit_for_owned_partition.
 \*
 \* On call: the verdict names the sender, the owner and the offset. `kafka-consumer-groups.sh --bootstrap-server
-\* BROKER:9092 --describe --group G --members --verbose` shows who owns the partition; compare CURRENT-OFFSET with the
-\* owner's position. If it went backwards records are processed again, if it went forwards records may be skipped:
-\* stop the sender, then correct with `kafka-consumer-groups.sh --bootstrap-server BROKER:9092 --group G
-\* --reset-offsets --topic T:P --to-offset N --execute`, where N is the offset up to which the owner came, while the
-\* group is stopped.
+\* BROKER:9092 --describe --group G` shows CURRENT-OFFSET (with --members --verbose instead, who has the partition
+\* now): compare it with the owner's position. If it went backwards records are processed again, if it went forwards
+\* records may be skipped: stop the sender, then correct with `kafka-consumer-groups.sh --bootstrap-server BROKER:9092
+\* --group G --reset-offsets --topic T:P --to-offset N --execute`, where N is the offset up to which the owner came,
+\* while the group is stopped.
 \* @violated("a commit for another member's partition was accepted")
 \* @invariant("no_commit_for_anothers_partition", "critical", "commit")
 NoCommitForAnothersPartition ==

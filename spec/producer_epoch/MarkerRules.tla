@@ -17,14 +17,15 @@ EXTENDS ProducerEpochObserved
 \*
 \* On call: read_committed consumers of this partition may stand still. `kafka-transactions.sh --bootstrap-server
 \* BROKER:9092 describe-producers --topic T --partition P` shows CurrentTransactionStartOffset; None: nothing waits.
-\* If due_type in the verdict is COMMIT, do not abort: readers would lose the records. Copy them first
-\* (fct_dangling_transactions has the command), and write them again. If it is ABORT, end it with
-\* `kafka-transactions.sh --bootstrap-server BROKER:9092 abort --topic T --partition P --start-offset N`, but only if
-\* fct_dangling_transactions has it: else the topic is gone, or the producer's next transaction has the partition, and
-\* an abort would end that too. The marker of that one ends these records as well, as no_write_outside_transaction
-\* then says: if due_type is COMMIT and that marker is an ABORT, write them again. Look in the coordinator's
-\* server.log for "Couldn't find leader endpoint for partitions", and for an unclean election of the partition at that
-\* time.
+\* If due_type in the verdict is COMMIT, an abort would hide the records for ever: copy them first
+\* (fct_dangling_transactions has the command), write them again, and abort only then, since readers wait until
+\* somebody does. If it is ABORT, nothing is lost by an abort: `kafka-transactions.sh --bootstrap-server BROKER:9092
+\* abort --topic T --partition P --start-offset N`. Either only if fct_dangling_transactions has it: else the topic is
+\* gone, or the logs do not reach far enough yet to tell (fct_last_stable_offsets says unknown: run again when the
+\* partition was written to), or the producer's next transaction has the partition, and an abort would end that too.
+\* The marker of that one ends these records as well, as no_write_outside_transaction then says: if due_type is COMMIT
+\* and that marker is an ABORT, write them again. Look in the coordinator's server.log for "Couldn't find leader
+\* endpoint for partitions", and for an unclean election of the partition at that time.
 \* @violated("a completed transaction has a partition without a marker")
 \* @invariant("every_marker_is_written", "critical", "marker")
 EveryMarkerIsWritten == \A m \in transactionMarkers : m.completed => m.found >= 1

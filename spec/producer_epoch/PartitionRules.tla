@@ -30,9 +30,10 @@ Dangling(x) == x.open /\ ~x.listed
 \*
 \* On call: if fct_dangling_transactions has no row for it, the topic was deleted since, and there is nothing to do.
 \* Else read_committed consumers of this partition stand still. `kafka-transactions.sh --bootstrap-server BROKER:9092
-\* find-hanging --topic T` confirms it on the live cluster: look right before you abort, since an abort ends whatever
-\* the producer has open there by then. If coordinator_outcome in fct_dangling_transactions is committed, do not abort
-\* it: readers would lose its records. Copy them first (remedy), and write them again. Else end it with
+\* find-hanging --topic T --max-transaction-timeout 0` confirms it on the live cluster (without the last option only
+\* if it is older than 15 minutes): look right before you abort, since an abort ends whatever the producer has open
+\* there by then. If coordinator_outcome in fct_dangling_transactions is committed, an abort would hide its records
+\* for ever: copy them first (remedy), write them again, and abort only then. In any case it ends with
 \* `kafka-transactions.sh --bootstrap-server BROKER:9092 abort --topic T --partition P --start-offset N` (the
 \* verdict's first_offset). If the coordinator never had it, turn verification on, or upgrade to transaction version
 \* 2.
@@ -51,10 +52,12 @@ NoDanglingTransaction == \A x \in partitionTransactions : x.open => ~Dangling(x)
 \* is it violated by an operator's or repeated marker that ends a part of a transaction as its coordinator ends the rest.
 \* A coordinator's log that does not reach so far back makes it unknown.
 \*
-\* On call: whether its records are visible was decided by accident. Compare them with what the producer meant: if the
-\* marker was a COMMIT, readers saw records that the application believes aborted; if an ABORT, none were seen. Find out
-\* how it came: a late batch (its timestamp is older than the marker before it), a zombie, a marker that came twice
-\* (one_marker_each names the transaction that it belongs to), or one that never came (every_marker_is_written).
+\* On call: if an operator ended a hanging transaction (no_dangling_transaction) with an ABORT, nothing is left to do
+\* but to find out how it came. Else whether its records are visible was decided by accident. Compare them with what
+\* the producer meant: if the marker was a COMMIT, readers saw records that the application believes aborted; if an
+\* ABORT, none were seen. Find out how it came: a late batch (its timestamp is older than the marker before it), a
+\* zombie, a marker that came twice (one_marker_each names the transaction that it belongs to), or one that never came
+\* (every_marker_is_written).
 \* @violated("records were written outside of their producer's transactions")
 \* @invariant("no_write_outside_transaction", "critical", "transaction")
 NoWriteOutsideTransaction == \A x \in partitionTransactions : ~x.open => x.listed

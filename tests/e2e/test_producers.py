@@ -284,7 +284,7 @@ def test_an_operators_marker_is_wrong_where_it_halves_a_transaction(audit: Any) 
     with open_lake(audit.settings, "duckdb") as lake:
         told_by = explain(lake, [verdict])[verdict["verdict_id"]]
     assert "client adminclient-1 (connection 127.0.0.1:" in told_by.sentence
-    assert "ended the transaction of operators-tool in operators:3 with ABORT at offset 3" in told_by.sentence
+    assert "ended the transaction of operators-tool in operators-3 with ABORT at offset 3" in told_by.sentence
     assert "never get its 3 records from offset 0 to 2" in told_by.sentence
 
 
@@ -305,7 +305,25 @@ def test_a_transaction_that_its_coordinator_does_not_know_has_a_story(audit: Any
         span = f"offsets {named['first_offset']} to {named['last_offset']} of {place['topic']}-"
         assert f"producer {named['producer_id']}" in sentence and span in sentence
         hangs = each["invariant"] == "no_dangling_transaction"
-        assert hangs == ("nobody will end it" in sentence) == (" marker ended that at offset" not in sentence)
+        assert hangs == ("nobody will end it" in sentence) == (" ended that at offset" not in sentence)
+    # who ended it is told where that was no coordinator
+    here = [told[each["verdict_id"]].sentence for each in verdicts if each["cluster"] == "producers-4.3.1"]
+    for name, client in (("operator", "hanging-operator-operator"), ("operator-tool", "adminclient-1")):
+        (sentence,) = (each for each in here if f"'hanging-{name}'" in each)
+        assert f"An ABORT marker of client {client} (connection " in sentence
+        assert "), which is no coordinator, ended that at offset " in sentence
+
+
+def test_a_missing_marker_is_told_with_what_waits_for_it(audit: Any) -> None:
+    verdicts = audit.rows(f"""
+        SELECT * FROM marts.fct_invariant_verdicts WHERE verdict = 'violated'
+        AND invariant = 'every_marker_is_written' AND cluster IN ('{OPERATED}', '{UNCLEAN}')
+    """)
+    with open_lake(audit.settings, "duckdb") as lake:
+        sentences = [each.sentence for each in explain(lake, verdicts).values()]
+    waits = "are still open there: readers with read_committed get nothing from offset "
+    assert len(sentences) == len(verdicts) == 3
+    assert [sentence.count(waits) for sentence in sentences] == [1, 1, 1]
 
 
 def test_a_marker_that_was_skipped_is_told_with_what_the_coordinator_had_decided(audit: Any) -> None:
@@ -323,6 +341,21 @@ def test_an_abort_is_not_advised_where_an_election_lost_the_marker_of_a_commit(a
     assert row["remedy"].startswith("its records were committed, ")
     elections = audit.rows(f"SELECT how FROM marts.fct_leader_epochs WHERE cluster = '{UNCLEAN}'")
     assert [row["how"] for row in elections].count("unclean") == 1
+
+
+def test_two_batches_of_which_one_should_not_follow_the_other_have_a_story(audit: Any) -> None:
+    verdicts = audit.rows(f"""
+        SELECT * FROM marts.fct_invariant_verdicts WHERE verdict = 'violated' AND cluster = '{IDEMPOTENT}'
+        AND invariant IN ('no_sequence_gap', 'no_sequence_reset', 'no_write_after_fence')
+    """)
+    with open_lake(audit.settings, "duckdb") as lake:
+        stories = explain(lake, verdicts)
+    told = {each["invariant"]: stories[each["verdict_id"]].sentence for each in verdicts}
+    gap, fenced = told["no_sequence_gap"], told["no_write_after_fence"]
+    assert "at offset 3, with the sequence numbers 8 to 10, in idempotent-6. Before it had a batch" in gap
+    assert gap.endswith(" ms.\nThere, 5 sequence numbers are missing in between.")
+    assert fenced.endswith("\nEpoch 1 had fenced epoch 0 there.")
+    assert "sequence numbers 0 to 2, in idempotent-7. Before it had" in told["no_sequence_reset"]
 
 
 @pytest.mark.parametrize("name", [OPERATED, UNCLEAN])

@@ -19,8 +19,10 @@ from fencepost.definitions import definition
 from fencepost.gate.notes import Notes
 from fencepost.incidents import Incident, incidents
 from fencepost.opening import ensure, open_lake
+from fencepost.report import incident_lines
 from fencepost.settings import Broker, Cluster, Recipient, Settings, Waiver
 from fencepost.tables import EPISODES, INCIDENT_NOTES, VERDICT_COVERAGE, WINDOWS, Table
+from fencepost.words import WIDTH
 
 BEGIN = dt.datetime(2026, 1, 2, tzinfo=dt.UTC)
 HOUR = dt.timedelta(hours=1)
@@ -241,6 +243,23 @@ def test_what_becomes_worse_is_told_again(runs: Runs) -> None:
     assert runs.run(BEGIN)[0] == []
 
 
+def test_a_hanging_transaction_that_was_ended_as_advised_is_not_told_again(runs: Runs) -> None:
+    """What has ended is violated otherwise, and no worse for that; a marker of the wrong type is worse."""
+    hanging = {"transactional_id": "pay", "topic": "orders", "partition": 0}
+    runs.found("no_dangling_transaction", BEGIN, **hanging)
+    assert len(runs.run(BEGIN)[0]) == 1
+    runs.verdicts.clear()
+    runs.found("no_write_outside_transaction", BEGIN, **hanging)
+    told, (incident,) = runs.run(BEGIN)
+    assert (told, incident["state"], incident["critical"]) == (
+        [],
+        "ongoing",
+        ["no_write_outside_transaction"],
+    )
+    runs.found("marker_of_the_right_type", BEGIN, **hanging)
+    assert len(runs.run(BEGIN)[0]) == 1
+
+
 def test_a_run_that_is_killed_before_its_gate_has_told_nobody(runs: Runs) -> None:
     runs.found(ZOMBIE, BEGIN, **commit())
     runs.run(BEGIN, tells=False)
@@ -282,3 +301,17 @@ def test_names_decide_and_not_their_text(runs: Runs) -> None:
     runs.found(ZOMBIE, BEGIN, group_id="\u202e';\n--", **commit(client_id='"\\'))
     told, found = runs.run(BEGIN)
     assert len({each["fingerprint"] for each in found}) == len(told) == 3
+
+
+def test_an_incident_keeps_its_time_and_its_names_where_a_line_is_too_short() -> None:
+    """By the names others search for it."""
+    incident = {
+        **{"severity": "critical", "state": "new", "fingerprint": "0123456789abcdef", "verdicts": 3},
+        **{"cluster": "c" * 40, "first_seen": BEGIN, "last_seen": BEGIN, "is_open": False},
+        **{"state_before": None, "waived_until": None},
+        "title": f"A consumer{' read' * 20}: client checkout-in-berlin of group checkout, orders-11",
+    }
+    head, about = incident_lines(incident)
+    assert head.endswith(f"…, {BEGIN:%Y-%m-%d %H:%M}")
+    assert "  client checkout-in-berlin of group checkout, orders-11; cluster " in about
+    assert max(map(len, (head, about))) == WIDTH

@@ -4,6 +4,7 @@ with
 orphans as (
     select
         commits.*,
+        groups.group_type,
         newest.topic_id as newest_topic_id,
         newest.incarnation as newest_incarnation,
         earlier.incarnation as origin_incarnation,
@@ -18,6 +19,8 @@ orphans as (
             partition by commits.cluster, commits.commit_id order by newest.from_position desc
         ) as place
     from {{ ref('fct_committed_offsets') }} as commits
+    left join {{ ref('dim_group') }} as groups
+        on commits.cluster = groups.cluster and commits.group_id = groups.group_id
     left join {{ source('silver', 'topic_incarnations') }} as newest
         on commits.cluster = newest.cluster and commits.topic = newest.topic and newest.live
     left join {{ source('silver', 'topic_incarnations') }} as earlier
@@ -75,11 +78,12 @@ select
     if(
         is_stored and newest_topic_id is not null,
         concat(
-            'kafka-consumer-groups.sh --bootstrap-server BROKER:9092 --group',
+            if(group_type = 'streams', 'kafka-streams-groups.sh', 'kafka-consumer-groups.sh'),
+            ' --bootstrap-server BROKER:9092 --group',
             -- what begins with a dash would be taken for an option
             if(group_id like '-%', '=', ' '),
             {{ shell_word('group_id') }},
-            ' --topic',
+            if(group_type = 'streams', ' --input-topic', ' --topic'),
             if(topic like '-%', '=', ' '),
             {{ shell_word("concat(topic, ':', partition)") }},
             ' --reset-offsets --to-earliest --execute'

@@ -34,7 +34,22 @@ commands as (
         *,
         if(is_deleted, 'deleted', coordinator_outcome) as at_stake,
         {{ abort_command('topic', 'partition', 'first_offset') }} as abort_command,
-        {{ copy_command('topic', 'partition', 'lowest_offset', 'last_offset') }} as copy_command
+        concat(
+            {{ copy_command('topic', 'partition', 'lowest_offset', 'last_offset') }},
+            if(
+                records = last_offset - first_offset + 1,
+                '',
+                concat(
+                    ' (it also shows what others wrote there: kafka-dump-log.sh --print-data-log --files SEGMENT tells ',
+                    'the batches of producer id ',
+                    producer_id,
+                    ')'
+                )
+            ),
+            '; once they are written again, an abort at offset ',
+            first_offset,
+            ' lets readers go on'
+        ) as copying
     from held
 )
 
@@ -54,12 +69,12 @@ select
         when 'committed' then concat(
             'its records were committed, and kafka-transactions.sh abort would hide them for ever: ',
             'copy them first with ',
-            transactions.copy_command
+            transactions.copying
         )
         when 'unknown' then concat(
             'its records may be committed, and kafka-transactions.sh abort would hide them for ever: ',
             'look at them first with ',
-            transactions.copy_command
+            transactions.copying
         )
         else transactions.abort_command
     end as remedy,

@@ -170,11 +170,22 @@ known as (
         found.waived_because,
         behind.known_issues,
         behind.fault_of,
-        -- another severity, or another invariant that closes the gate: nobody has been told of that
+        -- another severity, or another invariant that closes the gate, and does not only follow from one that was
+        -- told: nobody has been told of that
         coalesce(
             found.severity = 'critical' and noted.severity <> 'critical'
             or found.severity = 'warning' and noted.severity = 'info'
-            or size(array_except(found.critical, noted.critical)) > 0,
+            or size(
+                array_except(
+                    found.critical,
+                    concat(
+                        noted.critical
+                        {%- for name, before in var('followed').items() %},
+                        if(array_contains(noted.critical, '{{ before }}'), array('{{ name }}'), array())
+                        {%- endfor %}
+                    )
+                )
+            ) > 0,
             false
         ) as is_worse,
         found.fingerprint is null or coalesce(

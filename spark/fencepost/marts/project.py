@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from fencepost.definitions import definitions, modules
+from fencepost.incidents import followed
 from fencepost.jars import found_prepared
 from fencepost.known_issues import known_issues
 from fencepost.marts.result import MartsError
@@ -76,6 +77,7 @@ def invoke(
         "fencing_protocols": fencing_protocols(folder / "models"),
         "protocols_of_modules": {module: protocol for protocol, module in modules().items()},
         "clock_tables": clock_tables(),
+        "followed": dict(followed()),
     }
     if since:
         # set only if the project was parsed before: dbt parses a project again for other variables

@@ -15,6 +15,7 @@ from fencepost.protocols import protocols
 from fencepost.protocols.base import Plot
 from fencepost.report import Finding, Stories, command
 from fencepost.report.incidents import gravest_invariants
+from fencepost.report.on_call import of_group
 from fencepost.report.wording import evidence_of, first_paragraph, values_of
 from fencepost.settings import Settings
 
@@ -77,8 +78,8 @@ def meanings(incident: Incident) -> dict[str, str]:
 
 
 def commands(incident: Incident, settings: Settings) -> list[Command]:
-    """Commands to copy, with the names of this incident."""
-    fingerprint = incident["fingerprint"]
+    """Commands to copy, with the names of this incident; ``group_type``: of which kind its group is."""
+    fingerprint, group_type = incident["fingerprint"], incident.get("group_type")
     found = [Command("the story in a terminal", _command(settings, "incidents", fingerprint))]
     plot = plot_of(incident)
     if plot is not None:
@@ -87,7 +88,10 @@ def commands(incident: Incident, settings: Settings) -> list[Command]:
         )
         found.append(Command("the whole timeline as a picture", drawn))
     found += [
-        Command(words, f"{tool} {shell.line(*shell.option(option, incident[column]))}")
+        Command(
+            words,
+            f"{of_group(tool, group_type)} {shell.line(*shell.option(option, incident[column]))}",
+        )
         for column, (words, tool, option) in _TOOLS.items()
         if incident[column]
     ]

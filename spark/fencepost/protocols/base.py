@@ -140,6 +140,8 @@ class Protocol:
     topic ids. ``shown``: the columns of evidence that a sentence about a finding contains, in this order.
     ``context``: what the page of an incident shows of the time around it. ``remedies``: marts with a
     command in the column ``remedy``, and the columns of a verdict's scope and evidence that tell its row.
+    ``follows``: invariants that are violated when what violated another one has ended, and the other one:
+    who was told of that is not told again.
     """
 
     name: str
@@ -159,6 +161,7 @@ class Protocol:
     shown: tuple[str, ...] = ()
     context: tuple[Context, ...] = ()
     remedies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    follows: Mapping[str, str] = field(default_factory=dict)
     plots: tuple[Plot, ...] = ()
     functions: tuple[SqlFunction, ...] = ()
     commands: tuple[Command, ...] = ()

@@ -23,7 +23,7 @@ from fencepost.report.episodes import (
     verdicts_beginning,
     verdicts_of,
 )
-from fencepost.report.on_call import Remedies, what_to_do
+from fencepost.report.on_call import GroupTypes, Remedies, what_to_do
 from fencepost.report.wording import first_paragraph, wrapped
 from fencepost.settings import SEVERITIES, Settings
 from fencepost.words import WIDTH, counted, printable
@@ -65,6 +65,7 @@ class Stories:
         told = rows(reader.scan(VERDICTS, where={"verdict_id": sorted(chosen)})) if chosen else []
         self.verdicts: Sequence[Row] = told
         self._remedies = Remedies(reader, told)
+        self.group_types = GroupTypes(reader, of)
         found = {each.verdict["verdict_id"]: each for each in findings_of(reader, told)}
         self._findings = {
             key: [found[verdict] for verdict in verdicts if verdict in found]
@@ -86,7 +87,7 @@ class Stories:
             # of one request all that is false rests on one line
             lines += dict.fromkeys(line for finding in together for line in _evidence(finding))
             lines += [f"    {self._command('explain', each.verdict['verdict_id'])}" for each in together]
-        if doing := what_to_do(names[0], incident):
+        if doing := what_to_do(names[0], self.group_types.added(incident)):
             lines += ["", *wrapped(f"On call: {doing}", "  ")]
         lines += [f"    {each}" for _, together in told for each in self.remedies(together)]
         if incident["verdicts"] > self._most:
@@ -175,12 +176,13 @@ def known_sentences(incident: Incident) -> list[str]:
 def incident_lines(incident: Incident) -> list[str]:
     """An incident in two lines: what has happened and when, and to whom."""
     what, _, who = printable(incident["title"]).partition(": ")
-    head = f"{incident['severity'].upper():8}  {incident['state']:7}  {what}, {_minutes(incident)}"
+    severity, at = f"{incident['severity'].upper():8}  {incident['state']:7}  ", f", {_minutes(incident)}"
+    head = f"{severity}{shortened(what, WIDTH - len(severity) - len(at))}{at}"
     cluster, number, *more = _facts(incident)
-    about = f"          {incident['fingerprint']}  {'; '.join(filter(None, (cluster, who, *more)))}"
-    # where it does not fit, the number of verdicts is what matters least: the whole story has it
-    counted = f"{about}; {number}"
-    return [shortened(head), counted if len(counted) <= WIDTH else shortened(about)]
+    # where it does not fit, what matters least is cut: the number of verdicts, then all but time and names
+    orders = ([cluster, who, *more, number], [cluster, who, *more], [who, cluster, *more])
+    abouts = [f"          {incident['fingerprint']}  {'; '.join(filter(None, order))}" for order in orders]
+    return [head, next((each for each in abouts if len(each) <= WIDTH), shortened(abouts[-1]))]
 
 
 def shortened(line: str, width: int = WIDTH) -> str:
@@ -213,16 +215,18 @@ def _facts(incident: Incident) -> list[str]:
 
 def when(incident: Incident) -> str:
     """From when to when, or since when."""
+    if incident["first_seen"] is None:
+        return _second(None)
     first, last = _second(incident["first_seen"]), _second(incident["last_seen"])
     if incident["is_open"]:
-        return f"since {first}, still so"
-    return first if first == last else f"{first} to {last}"
+        return f"since {first} UTC, still so"
+    return f"{first} UTC" if first == last else f"{first} to {last} UTC"
 
 
 def _minutes(incident: Incident) -> str:
     """The same to the minute, in few words."""
     if incident["first_seen"] is None:
-        return when(incident)
+        return _second(None)
     first = f"{incident['first_seen']:%Y-%m-%d %H:%M}"
     if incident["is_open"]:
         return f"since {first}"

@@ -5,7 +5,7 @@ commands that marts have (``Protocol.remedies``).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fencepost import shell
@@ -20,11 +20,36 @@ _BLANKS = {
     "--transactional-id ID": ("transactional_id",),
     "--topic T:P": ("topic", "partition"),
     "--topic T": ("topic",),
+    "--input-topic T:P": ("topic", "partition"),
+    "--input-topic T": ("topic",),
     "--partition P": ("partition",),
     "--start-offset N": ("first_offset",),
 }
 """What a text has for a name, and the columns that have the name."""
 _BLANK = re.compile("|".join(rf"{re.escape(blank)}(?![\w:])" for blank in _BLANKS))
+
+
+_GROUPS = "marts.dim_group"
+_OF_GROUPS = re.compile(r"kafka-consumer-groups\.sh --bootstrap-server [^`]*")
+_TOOLS = {"streams": "kafka-streams-groups.sh", "share": "kafka-share-groups.sh"}
+"""Of kinds of groups that kafka-consumer-groups.sh does not find."""
+
+
+class GroupTypes:
+    """Of which kind the groups are that some rows name (``cluster``, ``group_id``)."""
+
+    def __init__(self, reader: Reader, named: Iterable[Mapping[str, Any]]) -> None:
+        groups = sorted({each["group_id"] for each in named if each.get("group_id")})
+        found = {"group_id": groups} if groups and reader.has(_GROUPS) else None
+        columns = ("cluster", "group_id", "group_type")
+        self._types = {
+            (row["cluster"], row["group_id"]): row["group_type"]
+            for row in (rows(reader.scan(_GROUPS, columns, found)) if found else ())
+        }
+
+    def added(self, named: Mapping[str, Any]) -> dict[str, Any]:
+        """A row with the kind of its group as ``group_type``."""
+        return {**named, "group_type": self._types.get((named["cluster"], named.get("group_id")))}
 
 
 def what_to_do(invariant: str, about: Mapping[str, Any]) -> str | None:
@@ -41,17 +66,35 @@ def told_on_call(invariant: str) -> str | None:
 
 
 def with_names(text: str, about: Mapping[str, Any]) -> str:
-    """The text with the names that its commands leave open. ``about``: the names of what is violated, by
-    column (an incident, or ``names_of`` a verdict). What it does not name stays as the text has it.
+    """The text with the names that its commands leave open, and with the tool that knows the group.
+    ``about``: the names of what is violated, by column (an incident, or ``names_of`` a verdict;
+    ``GroupTypes.added``). What it does not name stays as the text has it.
     """
+    group_type = about.get("group_type")
+    text = _OF_GROUPS.sub(lambda command: of_group(command[0], group_type), text)
     return _BLANK.sub(lambda blank: _filled(blank[0], about), text)
 
 
+def of_group(command: str, group_type: str | None) -> str:
+    """A command of kafka-consumer-groups.sh as the tool for groups of this kind takes it."""
+    tool = _TOOLS.get(group_type or "")
+    if tool is None:
+        return command
+    if group_type == "streams":
+        command = command.replace("--topic ", "--input-topic ")
+        if command.endswith("--describe --group G"):  # which shows no committed offset there
+            command = f"{command} --offsets --verbose"
+    return command.replace("kafka-consumer-groups.sh", tool)
+
+
 def _filled(blank: str, about: Mapping[str, Any]) -> str:
-    names = [about.get(column) for column in _BLANKS[blank]]
-    if None in names or "" in names:
+    first, *others = (about.get(column) for column in _BLANKS[blank])
+    if first in (None, ""):
         return blank
-    return shell.line(*shell.option(blank.partition(" ")[0], ":".join(map(str, names))))
+    # an incident of several partitions names their topic alone
+    blanks = blank.partition(":")[2].split(":")
+    others = [left if name is None else name for name, left in zip(others, blanks, strict=False)]
+    return shell.line(*shell.option(blank.partition(" ")[0], ":".join(map(str, [first, *others]))))
 
 
 def names_of(verdict: Mapping[str, Any]) -> dict[str, Any]:

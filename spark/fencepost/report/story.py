@@ -19,7 +19,7 @@ from fencepost.report.episodes import (
     verdicts_of,
     witness_of,
 )
-from fencepost.report.on_call import Remedies, names_of, with_names
+from fencepost.report.on_call import GroupTypes, Remedies, names_of, with_names
 from fencepost.report.unknown import reason_lines
 from fencepost.report.wording import evidence_of, indented, log_of, named, place, values_of
 from fencepost.settings import Settings
@@ -36,12 +36,14 @@ def explain(reader: Reader, verdict_row: Row) -> str:
     """
     finding = findings_of(reader, [verdict_row])[0]
     remedy = Remedies(reader, [verdict_row]).of(verdict_row) if _is_violated(finding) else None
+    named = {**names_of(verdict_row), "cluster": verdict_row["cluster"]}
+    about = GroupTypes(reader, [named]).added(named)
     lines = [
         *_headline(verdict_row),
         "",
         *_story(finding),
         "",
-        *_definition_lines(finding, remedy),
+        *_definition_lines(finding, about, remedy),
         *_evidence(finding),
     ]
     # values and names of files come from anywhere
@@ -106,11 +108,10 @@ def _story(finding: Finding) -> list[str]:
     return lines
 
 
-def _definition_lines(finding: Finding, remedy: str | None) -> list[str]:
+def _definition_lines(finding: Finding, about: Row, remedy: str | None) -> list[str]:
     marked_definition = finding.definition
     if marked_definition is None:
         return []
-    about = names_of(finding.verdict)
     prose = [
         line
         for paragraph in marked_definition.prose.split("\n\n")

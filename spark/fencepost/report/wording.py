@@ -12,7 +12,7 @@ from fencepost.words import WIDTH, printable
 from tlasql.lang.words import as_tla
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-_COMMAND = re.compile(r"`kafka-[^`]*`")
+_COMMAND = re.compile(r"`(?:kafka-|fencepost )[^`]*`")
 _BLANK = "\ue000"
 """A blank at which no line is broken: a character that has no meaning."""
 
@@ -28,7 +28,7 @@ def first_sentence(prose: str) -> str:
 
 
 def indented(text: str, first: str = "    ", rest: str = "      ") -> list[str]:
-    """Lines of a text. A path or a command of Kafka stays in one line: it is copied from there."""
+    """Lines of a text. A path or a command stays in one line: it is copied from there."""
     whole = _COMMAND.sub(lambda found: found[0].replace(" ", _BLANK), text)
     return [
         line.replace(_BLANK, " ")

@@ -50,6 +50,7 @@ _OF_LIST = (
     'Steps = { definition = "TheSteps" }'
 )
 _OF_FUNCTION = r"of a function f, the arguments are DOMAIN f, the values {f[x] : x \in DOMAIN f}"
+_OF_SEQUENCE = r"of a sequence q, the elements are {q[i] : i \in DOMAIN q}, and Len(q) is how many it has"
 _CORRECT = "correct the expression, or the @type of a variable in it"
 _SOME_HAVE = "a type marks the fields that some records lack, {type: Str, bal?: Int}"
 
@@ -237,8 +238,14 @@ class Inference:
 
     def _no_function(self, function: Expr, key: Expr) -> TlaSqlError:
         shown = self._shown(function)
+        # what stands for a pattern has no place of its own in the text, and no name
+        if isinstance(function, Bound) and function.location == key.location:
+            message = f"a tuple, <<x, y>>, stands here for what is of type {shown}"
+            return fail(function.location, message, "name what is no tuple: \\A x \\in S : ...")
         message = f"{_named(function)} of type {shown} cannot be applied to {_named(key)}"
         remedy = "apply a function to an element of its DOMAIN, a tuple to a number that is written out"
+        if shown == STR:
+            remedy = _OF_TEXT
         if isinstance(shown, SetOf):
             remedy = _OF_LIST
         if isinstance(shown, Record):
@@ -399,6 +406,8 @@ class Inference:
             right = f"{_named(container)} of type {self._shown(container)}"
             written = any(isinstance(each, RecordOf | RecordSet) for each in walk(expr))
             remedy = _one_type(element, container) if written else _CORRECT
+            if f"{self._shown(container)}" == f"{SetOf(SetOf(self._shown(element)))}":
+                remedy = r"{S} is a set that has the set S in it: write x \in S, as in x \in 1 .. 3"
             raise fail(expr.location, f"\\in does not fit {left}, {right}", remedy)
         return BOOL
 
@@ -457,6 +466,8 @@ class Inference:
                 pairs = (kinds, kinds[::-1])
                 if any(isinstance(one, SetOf) and f"{one.element}" == f"{other}" for one, other in pairs):
                     raise fail(expr.location, message, _OF_ELEMENT)
+                if {SeqOf, SetOf} == {type(each) for each in kinds}:
+                    raise fail(expr.location, message, _OF_SEQUENCE)
                 raise fail(expr.location, message, _one_type(first, part))
         return _type(first)
 
@@ -477,8 +488,10 @@ class Inference:
             remedy = f"correct {part.label}, in the module or in [constants] of the mapping"
         elif isinstance(wanted, SeqOf):
             remedy = _OF_TEXT if given == STR else _OF_LIST if isinstance(given, SetOf) else _CORRECT
-        elif isinstance(wanted, SetOf) and isinstance(given, Function):
-            remedy = _OF_FUNCTION
+        elif isinstance(wanted, SetOf) and isinstance(given, Function | SeqOf | Tuple):
+            remedy = _OF_FUNCTION if isinstance(given, Function) else _OF_SEQUENCE
+        elif wanted == INT and isinstance(given, SetOf):
+            remedy = r"of sets write S \cup T, S \cap T, S \ T, or Cardinality(S) for how many S has"
         raise fail(part.location, message, remedy)
 
     def _set(self, part: Expr, element: Type) -> None:

@@ -17,6 +17,12 @@ _COMPLETE = "complete it: a bracket is closed, IF has THEN and ELSE, LET has IN,
 _MISSING = "look in front of it for what is missing: an operator, a comma, a bracket, ELSE or IN"
 _COMMENT = "a comment begins with \\*, or stands between (* and *)"
 _CAPITALS = "write IF, THEN, ELSE, LET, IN and CASE in capitals"
+_INSIDE = r"(?:[^{}]|\{[^{}]*\})*"
+"""A part of a set's text, with sets in it."""
+_WRITTEN_OUT = (
+    "a record is [a |-> e], without quotes; a function is [x \\in S |-> e], or of the module TLC "
+    '"a" :> 1 @@ "b" :> 2'
+)
 _NOT_EQUAL, _FUNCTION = "write # or /= for not equal", "a function is [x \\in S |-> e]"
 _PLACES = (
     (r"^-+ *MODULE\b", r"", "the name of a module has letters, digits and _ alone, as that of its file"),
@@ -26,6 +32,23 @@ _PLACES = (
     (r"\bLET\s*$", r"\w+\s*=(?!=)", "a definition has =="),
     (r"\bUNCHANGED\s+\w+\s*$", r",", "several are a tuple: UNCHANGED <<a, b>>"),
     (r"(?<!\w)\([^()]*$", r",", "a tuple is written <<a, b>>"),
+    (r"\bEXCEPT\b.*,\s*$", r"\[|\.", "each change begins with !: [f EXCEPT ![x] = e, ![y] = e]"),
+    (
+        rf"\{{[^{{}}:]*:\s*\w+\s*\\in\b{_INSIDE},{_INSIDE}$",
+        r"",
+        "of a part of a set write {e : x \\in {y \\in S : P}}",
+    ),
+    (
+        rf"\{{\s*\w+\s*\\in\b(?!.*:){_INSIDE},{_INSIDE}$",
+        r":",
+        "of several sets write {<<x, y>> \\in S \\X T : P}",
+    ),
+    (rf"\{{\s*\w+\s*\\in\b{_INSIDE}:{_INSIDE}$", r",", "write /\\ for and"),
+    (r"\bLET\b(?!.*\bIN\b).*==.*$", r",", "definitions in LET follow one another without commas"),
+    (r"\w\[[^\[\]\\]*$", r":", "a part of a sequence is SubSeq(q, 1, 2)"),
+    (r"\bCASE\b.*->.*$", r",", "in CASE, [] stands between two tests"),
+    (r"""[\[{]\s*(?:"[^"]*"|\d+)\s*$""", r":(?!>)|->|\|->", _WRITTEN_OUT),
+    (r"""\{\s*(?:"[^"]*"|\w+)\s*:\s*$""", r"", _WRITTEN_OUT),
     (r"\[[^\[\]]*\\in\b[^\[\]]*$", r"->|:", _FUNCTION),
     (r"\[\s*\w+\s*\\in\b[^\[\]]*$", r"\]_", "[x \\in begins a function: write [(x \\in S) => ...]_v"),
     (r"\bCASE\b.*$", r":", "in CASE, -> follows a test"),
@@ -39,6 +62,8 @@ _PLACES = (
     (r"\|\s*$", r"", "write Cardinality(S) for the number of its elements"),
     (r"\\E\s*$", r"!", "of one alone, write \\E x \\in S : P(x) /\\ \\A y \\in S : P(y) => y = x"),
     (r"\\[AE]\s*$", r"\(", "the parts of a tuple stand in << and >>: \\A <<a, b>> \\in S : ..."),
+    (r"\.\s*\w+\s*$", r"\(", "nothing is called by a dot: x \\in S, Len(q), F(x)"),
+    (r"==\s*$", r"LAMBDA\b", "LAMBDA is an argument; by itself write F(x) == e"),
     (r"", r"in\b", "write \\in"),
     (r"", r"(?i:and)\b", "write /\\ for and"),
     (r"", r"(?i:or)\b", "write \\/ for or"),
@@ -273,7 +298,8 @@ _FIXED = (
     (
         r"Unsupported expression type `\['\.",
         "this is not complete",
-        r"[][A]_v ends with the variables that may stay as they are: [][x' >= x]_<<x, y>>",
+        r"a sequence is <<1, 2>>; [][A]_v ends with the variables that may stay as they are: "
+        r"[][x' >= x]_<<x, y>>",
     ),
     (
         r"(Unsupported expression type.*)",

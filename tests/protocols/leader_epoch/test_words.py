@@ -7,6 +7,7 @@ import json
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -169,6 +170,24 @@ def test_a_verdict_is_told_by_the_row_it_is_about(reader: Reader, key: str, word
     assert told.keys() == {"v"}
     assert words in told["v"].sentence
     assert told["v"].file and told["v"].position > 0
+
+
+@pytest.mark.parametrize(
+    ("begins", "words"),
+    [(12, "the log has its first batch at offset 12."), (None, "the log has no batch of it.")],
+)
+def test_a_checkpoint_is_told_with_its_broker_and_both_offsets(begins: int | None, words: str) -> None:
+    entry = {"cluster": "prod", "entry_id": "e1", "topic": "t", "partition": 0, "broker_id": 1, "file": "f"}
+    entry |= {"captured_at": dt.datetime(2026, 3, 1), "leader_epoch": 1, "start_offset": 8}
+    rows = pa.Table.from_pylist([entry | {"batches_start_offset": begins}])
+    reader: Any = SimpleNamespace(has=lambda name: "entries" in name, scan=lambda *_, where: rows)
+    verdict = {"verdict_id": "v", "module": "LeaderEpochProps", "witness": json.dumps({"e": "e1"})}
+    told = explanation.explain(reader, [verdict])["v"]
+    assert told.sentence == (
+        "2026-03-01 00:00:00.000 UTC  when it was read, the leader-epoch-checkpoint of broker 1 for t-0 had "
+        f"leader epoch 1 begin at offset 8; {words}"
+    )
+    assert told.file is None
 
 
 def test_partitions_of_topics_that_are_gone_have_names(reader: Reader) -> None:

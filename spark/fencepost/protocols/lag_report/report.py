@@ -7,7 +7,7 @@ from typing import Any
 
 from fencepost.protocols.reported import lines_of, row_of_each_cluster
 from fencepost.reading import Reader, rows
-from fencepost.words import counted, printable, time_of
+from fencepost.words import counted, duration, printable, time_of
 
 Row = Mapping[str, Any]
 
@@ -94,7 +94,7 @@ class StateDirectories:
         )
         for row in races[:_MOST]:
             released = row["since_release_ms"]
-            after = "" if released is None else f", {released / 1000:.1f} s after it was released"
+            after = "" if released is None else f", {duration(released)} after it was released"
             delay = row["cleanup_delay_ms"]
             of = "" if delay is None else f" (state.cleanup.delay.ms {delay})"
             yield (

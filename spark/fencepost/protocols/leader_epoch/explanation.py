@@ -1,4 +1,6 @@
-"""Explains a verdict about a committed offset, a fetch or a metadata answer in a sentence or two."""
+"""Explains a verdict about a committed offset, a fetch, a metadata answer or a leader-epoch-checkpoint in a
+sentence or two.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +11,14 @@ from typing import Any
 from fencepost.protocols.base import Explanation, Verdict
 from fencepost.protocols.leader_epoch.report import INCARNATIONS
 from fencepost.reading import Reader, rows
-from fencepost.words import printable, time_of
+from fencepost.words import duration, printable, time_of
 
 Row = Mapping[str, Any]
 
 COMMITS = "marts.fct_committed_offsets"
 FETCHES = "marts.fct_fetch_positions"
 ANSWERS = "marts.fct_metadata_answers"
+_ENTRIES = "silver.leader_epoch_entries"
 _MODULE = "LeaderEpochProps"
 _ORIGINS = {
     "committed": "the one its group had committed",
@@ -28,7 +31,7 @@ _ORIGINS = {
 
 
 def explain(reader: Reader, verdicts: Sequence[Verdict]) -> dict[str, Explanation]:
-    """Explanations by verdict id, of the verdicts whose witness is a row of one of the three marts."""
+    """Explanations by verdict id, of the verdicts whose witness is a row of one of these tables."""
     witnesses = {
         row["verdict_id"]: set(json.loads(row["witness"] or "{}").values())
         for row in verdicts
@@ -40,7 +43,9 @@ def explain(reader: Reader, verdicts: Sequence[Verdict]) -> dict[str, Explanatio
         if not reader.has(mart):
             continue
         for row in rows(reader.scan(mart, where={column: ids})):
-            sentence_of_it = Explanation(sentence(row), row["file"], row["position"])
+            # a line of a request log has a position, a checkpoint has none
+            line = (row["file"], row["position"]) if "position" in row else ()
+            sentence_of_it = Explanation(sentence(row), *line)
             explanations |= {
                 verdict: sentence_of_it for verdict, witness in witnesses.items() if row[column] in witness
             }
@@ -84,7 +89,7 @@ def _fetch(row: Row) -> str:
 
 def _answer(row: Row) -> str:
     behind = row["behind_ms"]
-    late = f", {behind / 1000:.1f} s behind the metadata log at least," if behind else ""
+    late = f", {duration(behind)} behind the metadata log at least," if behind else ""
     if row["partition"] is None:
         topics = "several topics" if row["topic"] is None else f"topic {printable(row['topic'])}"
         return (
@@ -100,6 +105,16 @@ def _answer(row: Row) -> str:
         f"{time_of(row['responded_at'])}  broker {row['broker_id']}{late} told {_client(row)} "
         f"of {_place(row)}: {answered}. The client had {cached}, and {reaction[row['is_accepted']]}.\n"
         f"{_rules(row)}, KIP-232 without its maximum {_word(row['kip_232_without_max'])}."
+    )
+
+
+def _entry(row: Row) -> str:
+    begins = row["batches_start_offset"]
+    of_log = "has no batch of it" if begins is None else f"has its first batch at offset {begins}"
+    return (
+        f"{time_of(row['captured_at'])}  when it was read, the leader-epoch-checkpoint of broker "
+        f"{row['broker_id']} for {_place(row)} had leader epoch {row['leader_epoch']} begin at offset "
+        f"{row['start_offset']}; the log {of_log}."
     )
 
 
@@ -146,5 +161,6 @@ _SENTENCES: Mapping[str, tuple[str, Callable[[Row], str]]] = {
     "commit_id": (COMMITS, _commit),
     "fetch_position_id": (FETCHES, _fetch),
     "answer_partition_id": (ANSWERS, _answer),
+    "entry_id": (_ENTRIES, _entry),
 }
-"""By the column that identifies a row: its mart, and the function that describes the row."""
+"""By the column that identifies a row: its table, and the function that describes the row."""

@@ -11,7 +11,7 @@ from typing import Any
 from fencepost.protocols.reported import row_of_each_cluster, rows_of_each_cluster
 from fencepost.reading import Reader, rows
 from fencepost.shell import shown
-from fencepost.words import WIDTH, counted, printable, time_of
+from fencepost.words import WIDTH, counted, duration, printable, time_of
 
 Row = Mapping[str, Any]
 
@@ -332,12 +332,12 @@ def _elected(row: Row) -> str:
 
 
 def _behind(milliseconds: int | None) -> str:
-    return f" (up to {milliseconds / 1000:.1f} s behind)" if milliseconds else ""
+    return f" (up to {duration(milliseconds)} behind)" if milliseconds else ""
 
 
 def _follows(row: Row) -> str:
     unled = row["unled_ms"]
-    gap = "" if unled is None else f", {max(unled, 0) / 1000:.1f} s after that one's last record"
+    gap = "" if unled is None else f", {duration(max(unled, 0))} after that one's last record"
     at = "" if row["active_from"] is None else f" at {time_of(row['active_from'])}"
     return f"node {row['controller_id']} followed node {row['previous_controller_id']}{at}{gap}"
 
@@ -362,7 +362,7 @@ def failed_directory(row: Row) -> str:
 
 
 def _fencing(row: Row) -> str:
-    lasted = "still fenced" if row["fenced_ms"] is None else f"for {row['fenced_ms'] / 1000:.1f} s"
+    lasted = "still fenced" if row["fenced_ms"] is None else f"for {duration(row['fenced_ms'])}"
     moved = [
         counted(row[name], *words)
         for name, words in (

@@ -12,7 +12,7 @@ from fencepost.protocols.base import Explanation, Verdict
 from fencepost.protocols.offset_commit.simulation.arguments import POLICIES
 from fencepost.protocols.reported import row_of_each_cluster, unlogged_by_cluster, unlogged_sentence
 from fencepost.reading import Reader, rows
-from fencepost.words import WIDTH, counted, printable, time_of
+from fencepost.words import WIDTH, counted, duration, printable, time_of
 
 Row = Mapping[str, Any]
 
@@ -159,7 +159,7 @@ def _cost_lines(cost: Row | None) -> list[str]:
         f"{cost['recovered_requests']} made good since"
     )
     longest = cost["longest_recovery_ms"]
-    slowest = f", the slowest after {longest / 1000:.1f} s" if longest is not None else ""
+    slowest = f", the slowest after {duration(longest)}" if longest is not None else ""
     return ["", *textwrap.wrap(f"{text}{slowest}.", WIDTH)]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from fencepost.protocols.reported import lines_of, row_of_each_cluster
 from fencepost.reading import Reader, rows
-from fencepost.words import counted, printable, time_of
+from fencepost.words import counted, duration, printable, time_of
 
 Row = Mapping[str, Any]
 
@@ -82,12 +82,12 @@ class Rebalances:
         yield f"{counted(counts['rebalances'], 'rebalance')} of {groups}{more}."
         if longest is not None:
             waited = (
-                f", {longest['waited_ms'] / 1000:.1f} s of it for {printable(longest['waited_for'])}"
+                f", {duration(longest['waited_ms'])} of it for {printable(longest['waited_for'])}"
                 if longest["waited_for"] is not None
                 else ""
             )
             yield (
-                f"The longest took {longest['rebalance_ms'] / 1000:.1f} s{waited}: group "
+                f"The longest took {duration(longest['rebalance_ms'])}{waited}: group "
                 f"{printable(longest['group_id'])!r}, generation {longest['generation']}."
             )
         if counts["unread"]:
@@ -99,7 +99,7 @@ class Rebalances:
             yield f"{counted(len(stuck), 'group')} rebalanced several times in a row without effect:"
         for row in stuck[:_MOST]:
             reason = f": {printable(row['last_reason'])}" if row["last_reason"] is not None else ""
-            members, lasted = counted(row["members"], "member"), _duration(row["lasted_ms"])
+            members, lasted = counted(row["members"], "member"), duration(row["lasted_ms"])
             yield (
                 f"    {time_of(row['began_at'])}  {printable(row['group_id'])!r} of {members}, "
                 f"{_repeated(row)} in {lasted}{reason}"
@@ -123,7 +123,7 @@ class Rebalances:
             yield f"Partitions of {groups} went to another member and back {times}."
         if unowned is not None:
             longest = unowned["longest_ms"]
-            longest_text = f", up to {longest / 1000:.1f} s" if longest is not None else ""
+            longest_text = f", up to {duration(longest)}" if longest is not None else ""
             have = counted(unowned["open"], "still has", "still have")
             still = f"; {have} none, or the topic is gone" if unowned["open"] else ""
             yield f"Partitions had no owner {counted(unowned['times'], 'time')}{longest_text}{still}."
@@ -143,7 +143,3 @@ def _repeated(stuck: Row) -> str:
     same = f"the same assignment {counted(kept, 'time')}" if kept > 1 else ""
     none = f"{counted(abandoned, 'generation')} without an assignment" if abandoned else ""
     return " and ".join(each for each in (same, none) if each)
-
-
-def _duration(ms: int) -> str:
-    return f"{ms} ms" if ms < 1000 else f"{ms / 1000:.1f} s"

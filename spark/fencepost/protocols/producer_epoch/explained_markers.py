@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fencepost.protocols.base import Explanation, Verdict
+from fencepost.protocols.producer_epoch.ended_by import place_of
 from fencepost.protocols.producer_epoch.request_targets import MARKERS
 from fencepost.reading import Reader, rows
 from fencepost.words import counted, printable, time_of
@@ -67,7 +68,7 @@ def _sentence(marker: Mapping[str, Any]) -> str:
     return (
         f"{time_of(marker['wrong_at'])}  client {printable(marker['wrong_client_id'])} (connection "
         f"{printable(marker['wrong_connection'])}), which is no coordinator, ended the transaction of "
-        f"{printable(marker['transactional_id'])} in {printable(marker['transaction_partition'])} with "
+        f"{printable(marker['transactional_id'])} in {place_of(marker)} with "
         f"{marker['wrong_type']} at offset {marker['wrong_position']}; {due}.\n"
         f"{_EFFECTS[marker['wrong_type']]} its {counted(marker['wrong_records'], 'record')} from offset "
         f"{marker['wrong_first_offset']} to {marker['wrong_last_offset']}."

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from fencepost.protocols.base import Explanation, Verdict
+from fencepost.protocols.producer_epoch.ended_by import EndedBy, Row, marker_of
 from fencepost.reading import Reader, rows
 from fencepost.words import printable, time_of
 
@@ -28,15 +28,19 @@ def explain(reader: Reader, verdicts: Sequence[Verdict]) -> dict[str, Explanatio
         (row["cluster"], row["partition_transaction_id"], row["from_position"]): row
         for row in rows(reader.scan(_TRANSACTIONS, where={"partition_transaction_id": ids}))
     }
+    ended_by = EndedBy(reader, found.values())
     explanations = {}
     for verdict_id, (verdict, witness) in witnesses.items():
         row = found.get((verdict["cluster"], witness, verdict["from_position"]))
         if row is not None:
-            explanations[verdict_id] = Explanation(_SENTENCES[verdict["invariant"]](row))
+            line = ended_by.line(row)
+            sentence = _SENTENCES[verdict["invariant"]](row, line)
+            place = (line["file"], line["position"]) if line is not None else ()
+            explanations[verdict_id] = Explanation(sentence, *place)
     return explanations
 
 
-def _wrote(row: Mapping[str, Any]) -> str:
+def _wrote(row: Row) -> str:
     named = f" (transactional id '{printable(row['transactional_id'])}')" if row["transactional_id"] else ""
     return (
         f"{time_of(row['from_time'])}  producer {row['producer_id']}{named} wrote at epoch "
@@ -45,7 +49,7 @@ def _wrote(row: Mapping[str, Any]) -> str:
     )
 
 
-def _dangling(row: Mapping[str, Any]) -> str:
+def _dangling(row: Row, _: Row | None) -> str:
     return (
         f"{_wrote(row)}. The transaction is open there, and its coordinator does not know that it is: nobody "
         "will end it.\nAs long as it is open, readers with read_committed get nothing from offset "
@@ -53,17 +57,16 @@ def _dangling(row: Mapping[str, Any]) -> str:
     )
 
 
-def _outside(row: Mapping[str, Any]) -> str:
-    marker = {True: "An ABORT marker", False: "A COMMIT marker"}.get(row["aborted"], "A marker")
+def _outside(row: Row, line: Row | None) -> str:
     seen = {True: "never get", False: "got"}.get(row["aborted"])
     return (
-        f"{_wrote(row)}. {marker} ended that at offset {row['to_position']}, although its "
+        f"{_wrote(row)}. {marker_of(row, line)} ended that at offset {row['to_position']}, although its "
         "coordinator had prepared no such end of a transaction in this partition."
         + (f"\nReaders with read_committed {seen} these records." if seen else "")
     )
 
 
-_SENTENCES: dict[str, Callable[[Mapping[str, Any]], str]] = {
+_SENTENCES: dict[str, Callable[[Row, Row | None], str]] = {
     "no_dangling_transaction": _dangling,
     "no_write_outside_transaction": _outside,
 }

@@ -35,6 +35,11 @@ _AFTER_APPEND = ("NOT_LEADER_OR_FOLLOWER", "REQUEST_TIMED_OUT", "NOT_ENOUGH_REPL
 """Errors of a leader that may have written the marker, and does not know whether others have it."""
 
 
+def is_of_a_coordinator(client_id: str | None) -> bool:
+    """Whether coordinators send WriteTxnMarkers by this name."""
+    return _COORDINATOR.fullmatch(client_id or "") is not None
+
+
 def writing_markers(requests: pa.Table) -> pa.Table:
     """The rows of ``silver.producer_requests`` that wrote a marker, and those of coordinators that may have:
     these send it again, so the marker is a coordinator's anyway.
@@ -49,7 +54,7 @@ def writing_markers(requests: pa.Table) -> pa.Table:
 def sent_markers(requests: pa.Table) -> Piece:
     """The columns SENT of rows of writing_markers."""
     clients = requests["client_id"].combine_chunks().dictionary_encode()
-    others = [not _COORDINATOR.fullmatch(name or "") for name in clients.dictionary.to_pylist()]
+    others = [not is_of_a_coordinator(name) for name in clients.dictionary.to_pylist()]
     by_operator = np.array([*others, 0], dtype=np.int64)[longs(pc.fill_null(clients.indices, len(others)))]
     return {
         "row": np.arange(requests.num_rows),

@@ -77,6 +77,7 @@ PROTOCOL = Protocol(
         ),
     ),
     remedies={"marts.fct_dangling_transactions": ("topic", "partition", "first_offset")},
+    follows={"no_write_outside_transaction": "no_dangling_transaction"},
     plots=(
         Plot(
             "--transactional-id",
