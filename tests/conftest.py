@@ -226,8 +226,8 @@ WITH = {"test_cli.py": "dags", "test_site.py": "dags"}
 
 SPARK = (
     "bench/test_generated_cluster.py", "capture/*", "dbt", "e2e", "engines/test_failing_tasks.py",
-    "iceberg/test_catalog.py", "judge", "protocols", "protocols/leader_epoch", "test_lake.py", "test_plot.py",
-    "test_reading.py", "test_secrets.py", "test_views.py",
+    "iceberg/test_catalog.py", "iceberg/test_times.py", "judge", "protocols", "protocols/leader_epoch",
+    "test_lake.py", "test_plot.py", "test_reading.py", "test_secrets.py", "test_views.py",
     "tlasql/test_generated.py", "tlasql/test_traps.py", "tlasql/test_unplaced.py",
 )  # fmt: skip
 """Those of them that run Spark: its first queries take a process longer than all later ones."""
