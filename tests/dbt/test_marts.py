@@ -238,6 +238,8 @@ def test_only_what_reads_something_new_is_built_again(
         "fct_false_fencing_cost",
         "fct_fencing_events",
         "dim_group",
+        "fct_orphaned_offsets",
+        "fct_commits_without_leader_epoch",
         "fct_delivery_anomalies",
         "fct_offset_resets",
     }
