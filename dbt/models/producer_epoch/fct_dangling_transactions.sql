@@ -40,8 +40,8 @@ commands as (
                 records = last_offset - first_offset + 1,
                 '',
                 concat(
-                    ' (it also shows what others wrote there: kafka-dump-log.sh --print-data-log --files SEGMENT tells ',
-                    'the batches of producer id ',
+                    ' (it also shows what others wrote there: kafka-dump-log.sh --print-data-log ',
+                    '--files SEGMENT tells the batches of producer id ',
                     producer_id,
                     ')'
                 )

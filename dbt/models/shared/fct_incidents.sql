@@ -170,8 +170,8 @@ known as (
         found.waived_because,
         behind.known_issues,
         behind.fault_of,
-        -- another severity, or another invariant that closes the gate, and does not only follow from one that was
-        -- told: nobody has been told of that
+        -- another severity, or another invariant that closes the gate, and does not only follow from one that
+        -- was told: nobody has been told of that
         coalesce(
             found.severity = 'critical' and noted.severity <> 'critical'
             or found.severity = 'warning' and noted.severity = 'info'
@@ -180,8 +180,8 @@ known as (
                     found.critical,
                     concat(
                         noted.critical
-                        {%- for name, before in var('followed').items() %},
-                        if(array_contains(noted.critical, '{{ before }}'), array('{{ name }}'), array())
+                        {%- for each in var('followed') %},
+                        if(array_contains(noted.critical, '{{ each.after }}'), array('{{ each.invariant }}'), array())
                         {%- endfor %}
                     )
                 )

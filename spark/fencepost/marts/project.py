@@ -77,7 +77,7 @@ def invoke(
         "fencing_protocols": fencing_protocols(folder / "models"),
         "protocols_of_modules": {module: protocol for protocol, module in modules().items()},
         "clock_tables": clock_tables(),
-        "followed": dict(followed()),
+        "followed": [{"invariant": name, "after": before} for name, before in followed().items()],
     }
     if since:
         # set only if the project was parsed before: dbt parses a project again for other variables
