@@ -117,6 +117,21 @@ class EpochTimelines:
                 return answered._replace(assigned_by=assigned_by, shown=True)
         return None
 
+    def last_before(self, request: CommitRequest) -> tuple[Answer, AnsweredEpoch, Answer | None] | None:
+        """The last answer to the request's member before the request, the state that it left the member in,
+        and the next answer, which came certainly after the request; None where it is not certain.
+        """
+        answers, states = self._timeline(request.member_id)
+        if not answers or answers[0].broker_id != request.broker_id:
+            return None
+        arrival = request.requested_ms - self._lateness.of(request)
+        first = bisect_right(answers, arrival, key=lambda answer: answer.responded_ms)
+        answered = states[first - 1] if first else None
+        # an answer that took longer may be later in the list, and its request earlier
+        if answered is None or not all(self._is_after(each, request) for each in answers[first:]):
+            return None
+        return answers[first - 1], answered, answers[first] if first < len(answers) else None
+
     def _timeline(self, member_id: str) -> tuple[list[Answer], list[AnsweredEpoch | None]]:
         """The answers to a member in order, and the state that each left it in."""
         if member_id not in self._timelines:

@@ -107,7 +107,7 @@ class Witnesses:
         """
         answered = self._answered.get(request.number)
         if answered is None or not answered.shown:
-            answered = self._timelines.answered_epoch_at(request) or answered
+            answered = self._timelines.answered_epoch_at(request) or answered or self._of_silent(request)
         if answered is None or request.instance_id not in (None, answered.instance_id):
             return None
         return answered if answered.shown or not answered.is_against(request) else None
@@ -176,6 +176,23 @@ class Witnesses:
             ):
                 self._answered[request.number] = kept
 
+    def _of_silent(self, request: CommitRequest) -> AnsweredEpoch | None:
+        """The state that a dynamic member's last Heartbeat told, at a request on another connection while its
+        session lasted: a producer's, which commits in a transaction.
+        """
+        last = self._timelines.last_before(request)
+        if last is None or (heartbeat := _heartbeat_of_dynamic(last[0], last[1])) is None:
+            return None
+        _, answered, after = last
+        before = _Last(heartbeat, answered, heartbeat)
+        if heartbeat.connection == request.connection or request.client_epoch > answered.epoch:
+            return None
+        if (after is not None and self._skips(answered, after)) or not self._is_next(before, request, after):
+            return None
+        if not self._is_within_timeout(before, request):
+            return None
+        return answered._replace(until_ms=self._until(before), shown=False)
+
     def _skips(self, answered: AnsweredEpoch, after: Answer) -> bool:
         """Whether answers to a classic member are missing in between: it joins every generation, so it
         skipped one, or the line of its JoinGroup is missing.
@@ -222,6 +239,15 @@ class Witnesses:
         start_ms = firm.requested_ms - self._lateness.of(firm)
         until_ms = start_ms + min(timeouts)
         return until_ms if self._line_times.is_steady(firm.broker_id, start_ms, until_ms) else None
+
+
+def _heartbeat_of_dynamic(answer: Answer, answered: AnsweredEpoch) -> MemberLine | None:
+    """A Heartbeat that told a dynamic member of a classic group that its generation lasts and has its
+    assignment; None of another answer.
+    """
+    if isinstance(answer, HeartbeatAnswer) or answer.api_key != HEARTBEAT or not answer.fine:
+        return None
+    return answer if answered.rebalancing is False and answered.instance_id is None else None
 
 
 def _begins_next(before: _Last, count: int, after: Answer | None) -> bool:
