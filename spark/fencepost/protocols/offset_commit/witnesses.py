@@ -148,6 +148,8 @@ class Witnesses:
             if before is not None:
                 self._settle(requests, before, line)
             answered = answered_epoch(line, None if before is None else before.answered)
+            if answered is not None and self._is_loaded(line, answered):
+                answered = answered._replace(rebalancing=False)
             if answered is not None:
                 firm = _firm(line, answered, before, new=line.member_id in given)
                 newest[line.member_id] = _Last(line, answered, firm)
@@ -156,6 +158,15 @@ class Witnesses:
                 given.add(line.member_id)
         for member_id, requests in waiting.items():
             self._settle(requests, newest[member_id], None)
+
+    def _is_loaded(self, line: Answer, answered: AnsweredEpoch) -> bool:
+        """Whether a Heartbeat found a generation that another broker had begun: its coordinator has loaded it
+        from the log, and so with its assignment.
+        """
+        if isinstance(line, HeartbeatAnswer) or line.api_key != HEARTBEAT or not line.fine:
+            return False
+        began = self._joins.get((line.member_id, answered.epoch), ())
+        return bool(began) and all(join.broker_id != line.broker_id for join in began)
 
     def _settle(self, requests: Sequence[CommitRequest], before: _Last, after: Answer | None) -> None:
         """Note that requests met the state after the answer ``before``, if the member certainly kept it."""
@@ -282,9 +293,9 @@ def _firm(line: Answer, answered: AnsweredEpoch, before: _Last | None, *, new: b
     rises = before is not None and before.answered.epoch < answered.epoch
     if line.api_key == JOIN_GROUP and (rises or new or not line.named):
         return line
-    if before is None:
-        return None
     if line.api_key == HEARTBEAT and line.fine and answered.rebalancing is False:
         return line
+    if before is None:
+        return None
     # also if it joined once more in the same generation, as after an answer that it did not get
     return before.firm if before.answered.epoch == answered.epoch else None
