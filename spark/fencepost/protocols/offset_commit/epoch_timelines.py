@@ -45,16 +45,19 @@ class EpochMoves:
             self._last_of[answer.broker_id] = max(last or _rank(answer), _rank(answer))
         self._reach = max((each.responded_ms - self._effective_ms(each) for each in self._answers), default=0)
 
-    def is_still(self, before: Answer, answered: AnsweredEpoch, request: CommitRequest) -> bool:
-        """Whether the member still had the state ``answered``, which the answer ``before`` gave it, when a
-        later request was decided: no other connection got an answer in between.
+    def may_be_later_elsewhere(self, before: Answer, answered: AnsweredEpoch) -> bool:
+        """Whether another broker may have changed the state ``answered``, which the answer ``before`` gave.
 
         Another broker that coordinated the group earlier or later has another clock. Its answers came earlier
         if they have an earlier epoch, because a member's epoch never falls.
         """
         here = (answered.epoch, False)
-        if any(last > here for broker, last in self._last_of.items() if broker != before.broker_id):
-            return False
+        return any(last > here for broker, last in self._last_of.items() if broker != before.broker_id)
+
+    def is_still(self, before: Answer, request: CommitRequest) -> bool:
+        """Whether the member still had the state that the answer ``before`` gave it, when its broker decided
+        a later request: no other connection got an answer of that broker in between.
+        """
         start_ms = before.requested_ms - self._lateness.of(before)
         first = bisect_left(self._answers, start_ms, key=lambda answer: answer.responded_ms)
         for at in range(first, len(self._answers)):
