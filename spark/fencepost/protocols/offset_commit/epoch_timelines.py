@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
+from itertools import accumulate
 from math import inf
 
 from fencepost.protocols.offset_commit.answered_epochs import (
@@ -96,6 +97,7 @@ class EpochTimelines:
             if len({answer.broker_id for answer in each}) == 1
         }
         self._timelines: dict[str, tuple[list[Answer], list[AnsweredEpoch | None]]] = {}
+        self._earliest: dict[str, list[float]] = {}
 
     def answered_epoch_at(self, request: CommitRequest) -> AnsweredEpoch | None:
         """The state that the member's answers gave it before the request, if all answers up to the first one
@@ -130,10 +132,19 @@ class EpochTimelines:
         arrival = request.requested_ms - self._lateness.of(request)
         first = bisect_right(answers, arrival, key=lambda answer: answer.responded_ms)
         answered = states[first - 1] if first else None
-        # an answer that took longer may be later in the list, and its request earlier
-        if answered is None or not all(self._is_after(each, request) for each in answers[first:]):
+        if answered is None or self._earliest_after(request.member_id)[first] <= request.responded_ms:
             return None
         return answers[first - 1], answered, answers[first] if first < len(answers) else None
+
+    def _earliest_after(self, member_id: str) -> list[float]:
+        """For each place in a member's timeline the earliest arrival of what it was answered from there on:
+        an answer that took longer is later in the list, and its request may be earlier.
+        """
+        if member_id not in self._earliest:
+            answers, _ = self._timeline(member_id)
+            arrivals = (each.requested_ms - self._lateness.of(each) for each in reversed(answers))
+            self._earliest[member_id] = list(accumulate(arrivals, min, initial=inf))[::-1]
+        return self._earliest[member_id]
 
     def _timeline(self, member_id: str) -> tuple[list[Answer], list[AnsweredEpoch | None]]:
         """The answers to a member in order, and the state that each left it in."""
