@@ -142,7 +142,8 @@ ShippedCommitRule(c) ==
 \* (MCLeaderEpoch_epoch_of_before), also by id once its metadata have the new one. A commit while no topic of the name
 \* lives. An offset without leader epoch (-1) is not judged.
 \*
-\* On call: the group will find its position diverging, or past the end, and reset it by auto.offset.reset: check that
+\* On call: if no topic of the name lived then, the commit crossed its deletion: go on with commit_to_live_incarnation.
+\* Otherwise the group will find its position diverging, or past the end, and reset it by auto.offset.reset: check that
 \* this is what you want before it starts again. If the topic was not created again, look at the software of the client
 \* (software_name in the verdict), and whether the metadata log lost records (leader_epoch_never_falls).
 \* @violated("an offset was committed with a leader epoch that the partition never had")
@@ -156,9 +157,11 @@ CommittedLeaderEpochBound ==
 \* (MCLeaderEpoch_coordinator_behind). Commits by name up to 4.2 have no id and are not judged. That the id is the live
 \* one does not show that the offset is: commit_incarnation does.
 \*
-\* On call: the offset is an orphan. An OffsetFetch by id is not given it, one by name gets it for the new topic,
-\* until offsets.retention.minutes has passed. Delete it (`kafka-consumer-groups.sh --bootstrap-server BROKER:9092
-\* --delete-offsets --group G --topic T`) while the group is stopped, and see why the coordinator's broker was behind.
+\* On call: look whether fct_orphaned_offsets has it as stored (is_stored). A coordinator removes such an offset when it
+\* learns of the deletion: then the commit has only crossed that, and nothing is left to do. Otherwise it is an orphan.
+\* An OffsetFetch by id is not given it, one by name gets it for the new topic, until offsets.retention.minutes has
+\* passed. Delete it (`kafka-consumer-groups.sh --bootstrap-server BROKER:9092 --delete-offsets --group G --topic T`)
+\* while the group is stopped, and see why the coordinator's broker was behind.
 \* @violated("an offset was stored for a topic that had been deleted")
 \* @invariant("commit_to_live_incarnation", "critical", "commit")
 CommitToLiveIncarnation ==

@@ -21,6 +21,7 @@ from fencepost.doctor import (
     log_kind_checks,
     machine_checks,
     request_log_checks,
+    unread_log_checks,
 )
 from fencepost.jars import JARS_ENV, SessionError
 from fencepost.pipeline import Run, audit
@@ -324,6 +325,23 @@ def test_a_server_log_named_as_others_is_told(config: Path) -> None:
     ]
     # and once: not again because it has no line of a request
     assert not list(_of_logs(config, 1))
+
+
+def test_logs_of_other_makers_are_told_once(config: Path) -> None:
+    """They were files, and good; each file was counted once for every kind of line."""
+    text = config.read_text(encoding="utf-8").partition("[[clusters.clients]]")[0]
+    lines = {
+        "js": '{"level":"WARN","timestamp":"2026-11-30T16:41:32.000Z","logger":"kafkajs"}\n',
+        "java": _CONSUMER,
+        "spring": _PLAIN + "2026-11-25 22:00:00,002 INFO [Consumer clientId=a, groupId=g] Resetting\n",
+    }
+    for name, log in lines.items():
+        (config.parent / f"{name}.log").write_text(log, encoding="utf-8")
+        text += f'\n[[clusters.clients]]\nname = "{name}"\nlogs = ["{config.parent}/{name}.log"]\n'
+    config.write_text(text, encoding="utf-8")
+    (found,) = unread_log_checks(load(config))
+    assert (found.mark, found.says.partition(":")[0]) == (Mark.NOTE, "logs of js")
+    assert "3 files of 3 of 3 clients" in [each.says for each in evidence_checks(load(config))]
 
 
 def test_what_was_recorded_is_what_it_is_named(captures: Path) -> None:

@@ -26,7 +26,8 @@ resets as (
         positions.reset_group_id is not null as is_without_offset,
         refused.fetch_position_id as refused_id,
         refused.fetch_offset as refused_offset,
-        refused.requested_at as refused_at,
+        -- a fetch that waits for records is refused at its end
+        coalesce(refused.responded_at, refused.requested_at) as refused_at,
         refused.error as refused_error,
         refused.live_topic_id as refused_live_topic_id,
         refused.origin_topic_id as refused_topic_id

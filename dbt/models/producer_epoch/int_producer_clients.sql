@@ -1,6 +1,6 @@
--- Which client held a producer epoch: the one that asked for it, else the first that presented it, else the
--- one that an EndTxn gave it to. An EndTxn alone does not tell: a recovered job sends it with the epoch of
--- its predecessor, and is given the next one.
+-- Which client held a producer epoch: the one that asked for it, else the only one that presented it, else
+-- the one that an EndTxn gave it to. An EndTxn alone does not tell: a recovered job sends it with the epoch
+-- of its predecessor, and is given the next one.
 with
 
 given as (
@@ -104,4 +104,7 @@ select
     min_by(connection, struct(rank, seen_at, client_id)) as connection
 from held
 group by cluster, transactional_id, producer_id, producer_epoch
-having min(rank) < 3
+having
+    min(rank) < 3
+    -- where the line of who asked for it is missing, the first of several may be another than who held it
+    and (min(rank) <> 1 or count(distinct case when rank = 1 then client_id end) = 1)

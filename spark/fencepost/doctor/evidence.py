@@ -154,7 +154,9 @@ def _of_clients(
     own = [source for source in sources if source.client is not None]
     names = {source.client for source in own}
     clients = counted(len(cluster.clients), "client")
-    yield Check(of, Mark.GOOD, f"{counted(len(own), 'file')} of {len(names):,} of {clients}")
+    # one file is a source of several kinds
+    files = counted(len({source.file for source in own}), "file")
+    yield Check(of, Mark.GOOD, f"{files} of {len(names):,} of {clients}")
     yield from _wrong(of, [each for each in faults if each.broker_id is None and each.kind != REQUEST_LOG])
     yield from _unreadable(of, own)
 

@@ -15,7 +15,7 @@ from fencepost.formats.envelopes import plain_line, written_by
 from fencepost.formats.log_entries import begins_entry, read_entry
 from fencepost.formats.request_layouts import placed
 from fencepost.formats.request_log import api_name
-from fencepost.settings import Settings
+from fencepost.settings import Client, Settings
 
 REQUESTS, SERVER = "a request log", "a broker's server.log"
 CLIENT, COLLECTED_GARBAGE = "the log of a client", "a log of Java's garbage collector"
@@ -48,6 +48,12 @@ _OF_CLIENT = (
     "org.apache.kafka.streams.",
 )
 
+_OF_JAVA = (b"[Producer ", b"[Consumer ", b"[Worker ", b"stream-thread [", b"stream-client [")
+_NOTHING_OF_JAVA = (
+    "no line at its begin or end is of Kafka's Java client or Kafka Streams, and no other line is read"
+)
+_SHOWN = 3
+
 
 def log_kind_checks(settings: Settings) -> Iterator[Check]:
     """A check for each log that looks like another one than it is named as; nothing is said of any other."""
@@ -56,10 +62,27 @@ def log_kind_checks(settings: Settings) -> Iterator[Check]:
             of = heading(cluster, broker)
             yield from _other(of, broker.request_logs, "request_logs", REQUESTS)
             yield from _other(of, broker.server_logs, "server_logs", SERVER)
+        of = f"cluster {cluster.name}, clients"
         for client in cluster.clients:
-            yield from _other(
-                f"cluster {cluster.name}, clients", client.logs, f"logs of {client.name}", CLIENT
-            )
+            yield from _other(of, client.logs, f"logs of {client.name}", CLIENT)
+
+
+def unread_log_checks(settings: Settings) -> Iterator[Check]:
+    """A check for all clients of a cluster whose newest logs have no line that is read, as kafkajs's have."""
+    for cluster in settings.clusters:
+        silent = [client.name for client in cluster.clients if _has_nothing_of_java(client)]
+        more = f" and {len(silent) - _SHOWN:,} more" if len(silent) > _SHOWN else ""
+        if silent:
+            says = f"logs of {', '.join(silent[:_SHOWN])}{more}: {_NOTHING_OF_JAVA}"
+            yield Check(f"cluster {cluster.name}, clients", Mark.NOTE, says)
+
+
+def _has_nothing_of_java(client: Client) -> bool:
+    """Whether there are entries at the ends of a client's newest log, and none is of a Java client."""
+    file = newest(each for pattern in client.logs for each in matching(pattern))
+    if file is None or not size(file) or is_in_unknown_layout(file):
+        return False
+    return kinds_of_file(file) == set() and not any(mark in end for end in _ends(file) for mark in _OF_JAVA)
 
 
 def newest(files: Iterable[str]) -> str | None:

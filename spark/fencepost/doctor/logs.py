@@ -9,7 +9,7 @@ from fencepost.capture import stores
 from fencepost.doctor.checks import Check, Mark
 from fencepost.doctor.collected import Places
 from fencepost.doctor.evidence import evidence_checks
-from fencepost.doctor.log_kinds import log_kind_checks
+from fencepost.doctor.log_kinds import log_kind_checks, unread_log_checks
 from fencepost.doctor.request_logs import request_log_checks
 from fencepost.environment import MissingVariableError
 from fencepost.iceberg.catalog import store_properties
@@ -23,5 +23,6 @@ def log_checks(settings: Settings, collected: Places, now: datetime) -> Iterator
         yield from evidence_checks(settings, collected)
         yield from request_log_checks(settings, now)
         yield from log_kind_checks(settings)
+        yield from unread_log_checks(settings)
     except (stores.StoreError, MissingVariableError) as error:
         yield Check("object store", Mark.WRONG, str(error))

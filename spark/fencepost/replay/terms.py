@@ -84,6 +84,13 @@ class Terms:
         led = self._led(broker_id)
         return led.terms[led.around(start_ms, end_ms)]
 
+    def are_before(self, first: Sequence[Term], second: Sequence[Term]) -> bool:
+        """Whether each of some terms came before each of others; false if there are none."""
+        ends, begins = (
+            [self.numbers[term.stretch, term.leader_epoch] for term in terms] for terms in (first, second)
+        )
+        return bool(ends and begins) and max(ends) < min(begins)
+
     def may_be_lost(self, broker_id: int, start_ms: int, end_ms: int) -> bool:
         """Whether a request of this time may have met records that no other replica got.
 

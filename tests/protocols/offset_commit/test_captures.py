@@ -125,6 +125,7 @@ def test_what_members_were_told_is_what_records_say(
                 topics=metadata.topics,
                 unread_lines={},
                 line_times=evidence.line_times,
+                came_before=lambda *_: False,
             )
             kinds = {record.type for record in evidence.group_records if record.group_id == group_id}
             for request in evidence.requests.each(requests[group_id]):

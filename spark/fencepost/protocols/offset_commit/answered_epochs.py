@@ -24,6 +24,7 @@ class AnsweredEpoch(NamedTuple):
     ``until_ms``: None if a later line shows that it is still a member; otherwise the earliest moment, by its
     broker's clock, at which its session may expire. The next record shows whether it left before that.
     ``shown``: whether a later line shows that it had this epoch still; otherwise only no line shows another.
+    ``met_again``: whether a later coordinator, which loaded the group, answered it as a member of this epoch.
     """
 
     group_type: str
@@ -34,6 +35,7 @@ class AnsweredEpoch(NamedTuple):
     instance_id: str | None = None
     until_ms: int | None = None
     shown: bool = False
+    met_again: bool = False
 
     def is_against(self, request: CommitRequest) -> bool:
         """Whether the broker refused a request that this state would have it accept as its member's, or as

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
+from itertools import accumulate
 from math import inf
 
 from fencepost.protocols.offset_commit.answered_epochs import (
@@ -45,16 +46,19 @@ class EpochMoves:
             self._last_of[answer.broker_id] = max(last or _rank(answer), _rank(answer))
         self._reach = max((each.responded_ms - self._effective_ms(each) for each in self._answers), default=0)
 
-    def is_still(self, before: Answer, answered: AnsweredEpoch, request: CommitRequest) -> bool:
-        """Whether the member still had the state ``answered``, which the answer ``before`` gave it, when a
-        later request was decided: no other connection got an answer in between.
+    def may_be_later_elsewhere(self, before: Answer, answered: AnsweredEpoch) -> bool:
+        """Whether another broker may have changed the state ``answered``, which the answer ``before`` gave.
 
         Another broker that coordinated the group earlier or later has another clock. Its answers came earlier
         if they have an earlier epoch, because a member's epoch never falls.
         """
         here = (answered.epoch, False)
-        if any(last > here for broker, last in self._last_of.items() if broker != before.broker_id):
-            return False
+        return any(last > here for broker, last in self._last_of.items() if broker != before.broker_id)
+
+    def is_still(self, before: Answer, request: CommitRequest) -> bool:
+        """Whether the member still had the state that the answer ``before`` gave it, when its broker decided
+        a later request: no other connection got an answer of that broker in between.
+        """
         start_ms = before.requested_ms - self._lateness.of(before)
         first = bisect_left(self._answers, start_ms, key=lambda answer: answer.responded_ms)
         for at in range(first, len(self._answers)):
@@ -93,6 +97,7 @@ class EpochTimelines:
             if len({answer.broker_id for answer in each}) == 1
         }
         self._timelines: dict[str, tuple[list[Answer], list[AnsweredEpoch | None]]] = {}
+        self._earliest: dict[str, list[float]] = {}
 
     def answered_epoch_at(self, request: CommitRequest) -> AnsweredEpoch | None:
         """The state that the member's answers gave it before the request, if all answers up to the first one
@@ -116,6 +121,30 @@ class EpochTimelines:
                 assigned_by = None if changed else answered.assigned_by
                 return answered._replace(assigned_by=assigned_by, shown=True)
         return None
+
+    def last_before(self, request: CommitRequest) -> tuple[Answer, AnsweredEpoch, Answer | None] | None:
+        """The last answer to the request's member before the request, the state that it left the member in,
+        and the next answer, which came certainly after the request; None where it is not certain.
+        """
+        answers, states = self._timeline(request.member_id)
+        if not answers or answers[0].broker_id != request.broker_id:
+            return None
+        arrival = request.requested_ms - self._lateness.of(request)
+        first = bisect_right(answers, arrival, key=lambda answer: answer.responded_ms)
+        answered = states[first - 1] if first else None
+        if answered is None or self._earliest_after(request.member_id)[first] <= request.responded_ms:
+            return None
+        return answers[first - 1], answered, answers[first] if first < len(answers) else None
+
+    def _earliest_after(self, member_id: str) -> list[float]:
+        """For each place in a member's timeline the earliest arrival of what it was answered from there on:
+        an answer that took longer is later in the list, and its request may be earlier.
+        """
+        if member_id not in self._earliest:
+            answers, _ = self._timeline(member_id)
+            arrivals = (each.requested_ms - self._lateness.of(each) for each in reversed(answers))
+            self._earliest[member_id] = list(accumulate(arrivals, min, initial=inf))[::-1]
+        return self._earliest[member_id]
 
     def _timeline(self, member_id: str) -> tuple[list[Answer], list[AnsweredEpoch | None]]:
         """The answers to a member in order, and the state that each left it in."""

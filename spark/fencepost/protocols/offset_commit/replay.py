@@ -189,6 +189,7 @@ class GroupCoordinatorShard:
             topics=self._metadata.topics,
             unread_lines=self._unread_lines,
             line_times=self._line_times,
+            came_before=self._placement.came_before,
         )
         presence = UnrecordedGroups(
             evidence.records,

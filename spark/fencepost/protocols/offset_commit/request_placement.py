@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Mapping
 from operator import attrgetter
 
+from fencepost.protocols.offset_commit.answered_epochs import Answer
 from fencepost.protocols.offset_commit.candidates import (
     Candidate,
     GroupStates,
@@ -97,6 +98,14 @@ class RequestPlacement:
             return False
         start_ms = self._order.arrival(request, self.lateness.of(request))
         return self._terms.may_be_lost(request.broker_id, start_ms, request.responded_ms)
+
+    def came_before(self, line: CommitRequest | Answer, later: Answer) -> bool:
+        """Whether a request was certainly answered in an earlier leader term than another one."""
+        first, second = (
+            self._terms.of(each.broker_id, each.requested_ms - self.lateness.of(each), each.responded_ms)
+            for each in (line, later)
+        )
+        return self._terms.are_before(first, second)
 
     def candidates(self, request: CommitRequest, states: GroupStates) -> list[Candidate]:
         """The states that a request without a record may have met."""

@@ -159,10 +159,10 @@ def _outlasts(
     request: CommitRequest, answered: AnsweredEpoch, generation: Generation, next_ms: int | None
 ) -> bool:
     """Whether the next record agrees with a member whose session had not expired at the request: the record
-    still has the member, or it was written when the session may have expired. If another member replaced a
-    static one, that is in the next generation.
+    still has the member, or it was written when the session may have expired, or under a coordinator that
+    still met the member. If another member replaced a static one, that is in the next generation.
     """
-    if request.member_id in (generation.next_member_ids or ()):
+    if answered.met_again or request.member_id in (generation.next_member_ids or ()):
         return True
     if next_ms is None or answered.until_ms is None or next_ms < answered.until_ms:
         return False

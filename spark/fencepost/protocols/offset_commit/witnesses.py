@@ -13,7 +13,7 @@ join.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from fencepost.protocols.offset_commit.answered_assignments import AnsweredAssignments, Owners, Revocations
@@ -78,9 +78,11 @@ class Witnesses:
         topics: Topics,
         unread_lines: UnreadLines,
         line_times: LineTimesOfCluster,
+        came_before: Callable[[_Line, Answer], bool],
     ) -> None:
-        """``numbers``: of the group's requests."""
+        """``numbers``: of the group's requests. ``came_before``: RequestPlacement.came_before."""
         self._unread_lines, self._line_times = unread_lines, line_times
+        self._came_before = came_before
         self._lateness = lateness
         self._answered: dict[int, AnsweredEpoch] = {}
         # in a consumer group a classic member's generation is its member epoch, for which other rules hold
@@ -92,6 +94,12 @@ class Witnesses:
                 moving.setdefault(answer.member_id, []).append(answer)
             if isinstance(answer, MemberLine) and answer.api_key == JOIN_GROUP:
                 self._joins.setdefault((answer.member_id, answer.generation), []).append(answer)
+        self._newest_heartbeats: dict[tuple[str, int | None], dict[int, MemberLine]] = {}
+        for answer in answers:
+            if isinstance(answer, MemberLine) and answer.api_key == HEARTBEAT and answer.fine:
+                newest = self._newest_heartbeats.setdefault((answer.member_id, answer.generation), {})
+                known = newest.setdefault(answer.broker_id, answer)
+                newest[answer.broker_id] = max(known, answer, key=lambda each: each.responded_ms)
         self._moving = {member_id: EpochMoves(each, lateness) for member_id, each in moving.items()}
         if answers:
             for chain in turns(lines_of(requests, numbers, answers)).chains():
@@ -107,10 +115,13 @@ class Witnesses:
         """
         answered = self._answered.get(request.number)
         if answered is None or not answered.shown:
-            answered = self._timelines.answered_epoch_at(request) or answered
+            answered = self._timelines.answered_epoch_at(request) or answered or self._of_silent(request)
         if answered is None or request.instance_id not in (None, answered.instance_id):
             return None
-        return answered if answered.shown or not answered.is_against(request) else None
+        if not answered.shown and answered.is_against(request):
+            return None
+        met_again = answered.until_ms is not None and self._is_met_again(request, answered)
+        return answered._replace(met_again=met_again)
 
     def assignment_before(self, request: CommitRequest, answered: AnsweredEpoch) -> Assignment:
         """What the answers show of the assignment of a request's member, which had the state ``answered``."""
@@ -148,6 +159,8 @@ class Witnesses:
             if before is not None:
                 self._settle(requests, before, line)
             answered = answered_epoch(line, None if before is None else before.answered)
+            if answered is not None and answered.rebalancing is None and self._is_loaded(line, answered):
+                answered = answered._replace(rebalancing=False)
             if answered is not None:
                 firm = _firm(line, answered, before, new=line.member_id in given)
                 newest[line.member_id] = _Last(line, answered, firm)
@@ -156,6 +169,17 @@ class Witnesses:
                 given.add(line.member_id)
         for member_id, requests in waiting.items():
             self._settle(requests, newest[member_id], None)
+
+    def _is_loaded(self, line: Answer, answered: AnsweredEpoch) -> bool:
+        """Whether a Heartbeat found a generation that had begun under another coordinator: its own has loaded
+        it from the log, and so with its assignment.
+        """
+        if isinstance(line, HeartbeatAnswer) or line.api_key != HEARTBEAT or not line.fine:
+            return False
+        began = self._joins.get((line.member_id, answered.epoch), ())
+        return bool(began) and all(
+            join.broker_id != line.broker_id or self._came_before(join, line) for join in began
+        )
 
     def _settle(self, requests: Sequence[CommitRequest], before: _Last, after: Answer | None) -> None:
         """Note that requests met the state after the answer ``before``, if the member certainly kept it."""
@@ -176,6 +200,32 @@ class Witnesses:
             ):
                 self._answered[request.number] = kept
 
+    def _is_met_again(self, request: CommitRequest, answered: AnsweredEpoch) -> bool:
+        """Whether another broker, which was coordinator later, still had the member at its epoch."""
+        heartbeats = self._newest_heartbeats.get((request.member_id, answered.epoch), {})
+        return any(
+            self._came_before(request, each)
+            for broker_id, each in heartbeats.items()
+            if broker_id != request.broker_id
+        )
+
+    def _of_silent(self, request: CommitRequest) -> AnsweredEpoch | None:
+        """The state that a dynamic member's last Heartbeat told, at a request on another connection while its
+        session lasted: a producer's, which commits in a transaction.
+        """
+        last = self._timelines.last_before(request)
+        if last is None or (heartbeat := _heartbeat_of_dynamic(last[0], last[1])) is None:
+            return None
+        _, answered, after = last
+        before = _Last(heartbeat, answered, heartbeat)
+        if heartbeat.connection == request.connection or request.client_epoch > answered.epoch:
+            return None
+        if (after is not None and self._skips(answered, after)) or not self._is_next(before, request, after):
+            return None
+        if not self._is_within_timeout(before, request):
+            return None
+        return answered._replace(until_ms=self._until(before), shown=False)
+
     def _skips(self, answered: AnsweredEpoch, after: Answer) -> bool:
         """Whether answers to a classic member are missing in between: it joins every generation, so it
         skipped one, or the line of its JoinGroup is missing.
@@ -195,7 +245,13 @@ class Witnesses:
         if before.file != request.file or not are_read(self._unread_lines, before.file, before.position, end):
             return False
         moving = self._moving.get(before.member_id)
-        return moving is None or moving.is_still(before, last.answered, request)
+        if moving is None:
+            return True
+        # what a later coordinator met had not ended before
+        elsewhere = moving.may_be_later_elsewhere(before, last.answered)
+        if elsewhere and not self._is_met_again(request, last.answered):
+            return False
+        return moving.is_still(before, request)
 
     def _is_kept(self, before: _Last, request: CommitRequest, after: Answer | None) -> bool:
         """Whether the member of a request was still one, and no generation had begun without it: a later line
@@ -222,6 +278,15 @@ class Witnesses:
         start_ms = firm.requested_ms - self._lateness.of(firm)
         until_ms = start_ms + min(timeouts)
         return until_ms if self._line_times.is_steady(firm.broker_id, start_ms, until_ms) else None
+
+
+def _heartbeat_of_dynamic(answer: Answer, answered: AnsweredEpoch) -> MemberLine | None:
+    """A Heartbeat that told a dynamic member of a classic group that its generation lasts and has its
+    assignment; None of another answer.
+    """
+    if isinstance(answer, HeartbeatAnswer) or answer.api_key != HEARTBEAT or not answer.fine:
+        return None
+    return answer if answered.rebalancing is False and answered.instance_id is None else None
 
 
 def _begins_next(before: _Last, count: int, after: Answer | None) -> bool:
@@ -256,9 +321,9 @@ def _firm(line: Answer, answered: AnsweredEpoch, before: _Last | None, *, new: b
     rises = before is not None and before.answered.epoch < answered.epoch
     if line.api_key == JOIN_GROUP and (rises or new or not line.named):
         return line
-    if before is None:
-        return None
     if line.api_key == HEARTBEAT and line.fine and answered.rebalancing is False:
         return line
+    if before is None:
+        return None
     # also if it joined once more in the same generation, as after an answer that it did not get
     return before.firm if before.answered.epoch == answered.epoch else None
