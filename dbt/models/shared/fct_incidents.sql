@@ -181,7 +181,11 @@ known as (
                     concat(
                         noted.critical
                         {%- for each in var('followed') %},
-                        if(array_contains(noted.critical, '{{ each.after }}'), array('{{ each.invariant }}'), array())
+                        if(
+                            array_contains(noted.critical, '{{ each.after }}'),
+                            array('{{ each.invariant }}'),
+                            array()
+                        )
                         {%- endfor %}
                     )
                 )

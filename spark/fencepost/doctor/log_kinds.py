@@ -52,7 +52,6 @@ _OF_JAVA = (b"[Producer ", b"[Consumer ", b"[Worker ", b"stream-thread [", b"str
 _NOTHING_OF_JAVA = (
     "no line at its begin or end is of Kafka's Java client or Kafka Streams, and no other line is read"
 )
-_SHOWN = 3
 
 
 def log_kind_checks(settings: Settings) -> Iterator[Check]:
