@@ -108,11 +108,11 @@ def main() -> int:
                 wall, cpu = time.monotonic() - wall, cpu_of_tree() - cpu
                 held = sum(lake.size(run.catalog, each) for each in (REQUESTS, TOPIC_LISTS, TOPIC_ANSWERS))
             answers, size = asking * refreshes, log.stat().st_size
-            assert counts["requests"] == answers, counts
+            assert counts["bronze.requests"] == answers, counts
             print(
                 f"{name}: {answers:,} answers about {partitions:,} partitions ({size / 1e6:,.0f} MB of log) "
                 f"are {held / 1e6:,.2f} MB of bronze ({held / answers:,.0f} bytes each, "
-                f"{counts['topic_answers']:,} texts) after {wall:.1f} s wall, {cpu:.1f} s CPU "
+                f"{counts['bronze.topic_answers']:,} texts) after {wall:.1f} s wall, {cpu:.1f} s CPU "
                 f"({cpu / answers * 1000:.1f} ms each, {size / cpu / 1e6:.0f} MB/CPU s)"
             )
     return 0

@@ -138,7 +138,7 @@ def in_a_session(folder: Path, names: list[str], counts: list[int]) -> list[Cost
         with pipeline.Run(settings, f"bench-{name}") as started:
 
             def run(started: pipeline.Run = started, count: int = count) -> None:
-                assert pipeline.STEPS["capture"](started)["batches"] == count
+                assert pipeline.STEPS["capture"](started)["bronze.batches"] == count
 
             costs.append(of_tree(run))
             held = lake.scan(started.catalog, BATCHES, ("base_offset",), [{"cluster": name}]).num_rows
