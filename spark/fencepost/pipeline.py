@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from fencepost.maintenance import MaintenanceSummary
     from fencepost.tables import Table
 
-
 logger = logging.getLogger(__name__)
 
 Summary = dict[str, Any]

@@ -152,7 +152,9 @@ def capture(
     for table in captured():
         lake.compact_files(catalog, table)
     if notes.quarantined:
-        report(f"bronze.quarantine has {counted(notes.quarantined, 'piece')} of evidence that are not read")
+        report(
+            f"bronze.quarantine has {counted(notes.quarantined, 'piece')} of evidence that could not be read"
+        )
     return CaptureSummary(
         files=len(plan.sources),
         added=added,

@@ -103,7 +103,7 @@ class _Site:
                 "incident",
                 root=_UP,
                 title=f"{each['severity'].capitalize()}, {each['state']}: {each['title']}",
-                incident=told.group_types.added(each),
+                incident=each,
                 facts=f"{when(each)}; {facts_of(each)}",
                 meanings=stories.meanings(each),
                 files={name: invariant_file(name) for name in each["invariants"]},
@@ -113,10 +113,10 @@ class _Site:
                 picture=pictures.of(each),
                 on_call=told_on_call(gravest_invariants(each)[0]),
                 known=known_sentences(each),
-                commands=stories.commands(told.group_types.added(each), self._settings),
+                commands=stories.commands(each, self._settings),
                 similar=self._rows(stories.similar(each, self._of_same)),
             )
-            for each in self.listed
+            for each in map(told.group_types.added, self.listed)
         }
 
     def entities(self, pictures: Pictures) -> Files:

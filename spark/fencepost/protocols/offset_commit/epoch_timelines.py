@@ -103,14 +103,10 @@ class EpochTimelines:
         """The state that the member's answers gave it before the request, if all answers up to the first one
         after the request give the same epoch; otherwise None.
         """
-        answers, states = self._timeline(request.member_id)
-        if not answers or answers[0].broker_id != request.broker_id:
+        before = self._before(request)
+        if before is None:
             return None
-        arrival = request.requested_ms - self._lateness.of(request)
-        first = bisect_right(answers, arrival, key=lambda answer: answer.responded_ms)
-        answered = states[first - 1] if first else None
-        if answered is None:
-            return None
+        answers, first, answered = before
         changed = False
         for at in range(first, len(answers)):
             later = answers[at]
@@ -126,15 +122,25 @@ class EpochTimelines:
         """The last answer to the request's member before the request, the state that it left the member in,
         and the next answer, which came certainly after the request; None where it is not certain.
         """
+        before = self._before(request)
+        if before is None:
+            return None
+        answers, first, answered = before
+        if self._earliest_after(request.member_id)[first] <= request.responded_ms:
+            return None
+        return answers[first - 1], answered, answers[first] if first < len(answers) else None
+
+    def _before(self, request: CommitRequest) -> tuple[list[Answer], int, AnsweredEpoch] | None:
+        """The answers to the request's member, the place of the first one that did not come before the
+        request, and the state that the one before it left the member in; None where none is known.
+        """
         answers, states = self._timeline(request.member_id)
         if not answers or answers[0].broker_id != request.broker_id:
             return None
         arrival = request.requested_ms - self._lateness.of(request)
         first = bisect_right(answers, arrival, key=lambda answer: answer.responded_ms)
         answered = states[first - 1] if first else None
-        if answered is None or self._earliest_after(request.member_id)[first] <= request.responded_ms:
-            return None
-        return answers[first - 1], answered, answers[first] if first < len(answers) else None
+        return None if answered is None else (answers, first, answered)
 
     def _earliest_after(self, member_id: str) -> list[float]:
         """For each place in a member's timeline the earliest arrival of what it was answered from there on:
