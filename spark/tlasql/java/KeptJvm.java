@@ -58,6 +58,7 @@ public final class KeptJvm {
         final DataInputStream requests = new DataInputStream(new BufferedInputStream(System.in));
         final DataOutputStream answers = new DataOutputStream(new BufferedOutputStream(System.out));
         System.setIn(InputStream.nullInputStream());
+        tellWhatEndsThis(System.err);
         answers.writeInt(canSetBack() ? 1 : 0);
         answers.flush();
         while (true) {
@@ -74,6 +75,17 @@ public final class KeptJvm {
             }
             answer(request, answers);
         }
+    }
+
+    /** What a run printed that ends this JVM goes to {@code errors}: it gets no answer. */
+    private static void tellWhatEndsThis(final PrintStream errors) {
+        Runtime.getRuntime()
+                .addShutdownHook(
+                        new Thread(
+                                () -> {
+                                    errors.writeBytes(PRINTED.toByteArray());
+                                    errors.writeBytes(ERRORS.toByteArray());
+                                }));
     }
 
     /** From Java 26 on sun.misc.Unsafe refuses unless it is told otherwise, and a later Java may lack it. */

@@ -2,7 +2,8 @@
 
 A small model costs little but the start of a JVM and the first run of its code. A JVM that is kept has loaded
 its classes; before each run ``Checkpoint.java`` sets their static fields back. Another JVM follows where
-threads of a run go on after its end. Where Java does not let fields be set back, each run has its own again.
+threads of a run go on after its end. Where Java does not let fields be set back, each run has its own again, and
+so has a run in whose course the kept one ends.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ _OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Dfi
 # A finalizer closes the files of TLC's other sets of states. It would run in the middle of a later run,
 # and give back, or give back twice, what files share in static fields.
 _STATES_IN_MEMORY = "-Dtlc2.tool.fp.FPSet.impl=tlc2.tool.fp.MemFPSet1"
+# a file of the kept JVM's temporary folder, and how many characters of its end a warning shows
+_ERRORS, _SHOWN = "errors", 2_000
 _kept: list[_Kept] = []
 _log = logging.getLogger(__name__)
 
@@ -131,7 +134,7 @@ class _Kept:
         self._refused = False
 
     def run(self, call: Call, timeout: float) -> Ended | None:
-        """As the module's function; None where Java does not let this JVM run anything."""
+        """As the module's function; None where Java does not let this JVM run anything, or it ends meanwhile."""
         with self._turn:
             return None if self._refused else self._answer(call, timeout)
 
@@ -150,12 +153,20 @@ class _Kept:
         except TimeoutError:
             self.end()
             raise subprocess.TimeoutExpired(call.main, timeout) from None
-        except (BrokenPipeError, EOFError) as error:
+        except (BrokenPipeError, EOFError):
+            _log.warning("%s runs again in a JVM of its own: %s", call.main, self._how_it_ended())
             self.end()
-            raise RuntimeError(f"{call.main} ended the JVM that was kept for it") from error
+            return None
         if not quiet:
             self.end()
         return Ended(code, printed, errors)
+
+    def _how_it_ended(self) -> str:
+        assert self._process is not None
+        assert self._scratch is not None
+        code = self._process.wait()
+        said = Path(self._scratch.name, _ERRORS).read_text(errors="replace").strip()
+        return f"the one that was kept ended with {code} and said {said[-_SHOWN:] or 'nothing'}"
 
     def end(self) -> None:
         """End the JVM, if there is one; the next call starts another."""
@@ -171,14 +182,15 @@ class _Kept:
         self._scratch = tempfile.TemporaryDirectory(prefix="tlasql-")
         java = _java(Path(self._scratch.name), self._heap)
         command = [*java, _STATES_IN_MEMORY, "-cp", str(classes), "KeptJvm"]
-        self._process = subprocess.Popen(
-            command,
-            bufsize=0,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            cwd=_nowhere(Path(self._scratch.name)),
-        )
+        with Path(self._scratch.name, _ERRORS).open("wb") as errors:
+            self._process = subprocess.Popen(
+                command,
+                bufsize=0,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                cwd=_nowhere(Path(self._scratch.name)),
+            )
         if self._number(ends):
             return self._process
         self.end()
