@@ -89,6 +89,7 @@ def _marker(r: Row) -> str:
 def _partition_transaction(r: Row) -> str:
     of = _or_unknown(r["transactional_id"])
     flags = ", ".join(f"{name} {_flag(r[name])}" for name in ("open", "aborted", "listed", "indexed"))
+    flags += f" (not by broker {r['unindexed_broker_id']})" if r["unindexed_broker_id"] else ""
     flags += f", coordinator {r['coordinator_outcome']}" if r["coordinator_outcome"] else ""
     left = f"to {r['last_offset']}, none of them left" if r["records"] is None else f"{r['records']} records"
     count = f"{r['batches']} batches, {left}"

@@ -56,6 +56,7 @@ KINDS: dict[str, pa.StructType] = {
             ("open", pa.bool_()),
             ("aborted", pa.bool_()),
             ("indexed", pa.bool_()),
+            ("unindexed_broker_id", pa.int32()),
             ("marker_epoch", pa.int32()),
             ("marker_coordinator_epoch", pa.int32()),
             ("by_operator", pa.bool_()),

@@ -218,6 +218,7 @@ PARTITION_TRANSACTIONS = Table(
         # partition when its log was deleted; else null
         "log_deleted": "boolean",
         "indexed": "boolean",  # an aborted one is in the .txnindex; null if no such index was captured
+        "unindexed_broker_id": "int",  # the broker whose .txnindex lacks it; null if none does
         "marker_epoch": "int",
         "marker_coordinator_epoch": "int",
         "unknown_reason": "string",  # why listed is null (fencepost/reasons.py)
