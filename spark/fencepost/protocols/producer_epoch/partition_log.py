@@ -37,17 +37,16 @@ BATCH = (
 class PartitionEvidence:
     """The evidence of one partition's log, in columns of integers.
 
-    ``batches``: the columns BATCH; their ``file`` is a place in ``files``. ``markers``:
-    ``base_offset``, ``leader_epoch``, ``record_type`` and ``coordinator_epoch`` of control records.
-    ``snapshots``: STORED, of every replica; their ``file`` is a place in ``snapshot_files``.
-    ``aborted``: transaction_indexes.ENTRY of ``.txnindex`` files; ``cleaned``: ``broker_id`` of the replicas
-    that have a checkpoint of the log cleaner. ``unread``: pieces of its segments that could not be read.
-    ``answers``: ``base_offset``, ``requested_ms``, ``responded_ms`` and ``broker_id`` of answers to Produce.
-    ``sent``: marker_senders.SENT. ``expiration``: when brokers forget producers. ``state``: what is known of the log
-    before what is read; the first of ``batches`` stand for that. ``dump_ms``: the time that says where its
-    state is dumped (state.dump_offset). ``gone_ms``: when the topic was deleted, if it was.
-    ``started``: the offset at which a replica's log began when it was captured, if its checkpoint has it.
-    ``first_segment``: the offset of its first segment.
+    ``batches``: the columns BATCH; their ``file`` is a place in ``files``. ``markers``: ``base_offset``,
+    ``leader_epoch``, ``record_type`` and ``coordinator_epoch`` of control records. ``snapshots``: STORED, of
+    every replica; their ``file`` is a place in ``snapshot_files``. ``aborted``: transaction_indexes.ENTRY of
+    ``.txnindex`` files; ``cleaned``: ``broker_id`` of the replicas that have a checkpoint of the log cleaner.
+    ``unread``: pieces of its segments that could not be read. ``answers``: ``base_offset``, ``requested_ms``,
+    ``responded_ms`` and ``broker_id`` of answers to Produce. ``sent``: marker_senders.SENT. ``expiration``:
+    when brokers forget producers. ``state``: what is known of the log before what is read; the first of
+    ``batches`` stand for that. ``dump_ms``: the time that says where its state is dumped (state.dump_offset).
+    ``gone_ms``: when the topic was deleted, if it was. ``started``: the offset at which a replica's log began
+    when it was captured, if its checkpoint has it. ``first_segment``: the offset of its first segment.
     """
 
     key: LogKey

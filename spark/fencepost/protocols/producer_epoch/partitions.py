@@ -46,13 +46,13 @@ class Partitions:
     """The evidence of some partitions' logs. Rows of coordinators' logs and of metadata logs are ignored.
 
     ``batches``, ``records`` (control records), ``snapshots``, ``aborted``, ``cleaned``, ``quarantine``: rows
-    of bronze. ``answers``: rows of ``silver.producer_requests`` that have a ``base_offset``; ``sent``: those that wrote
-    markers (marker_senders.writing_markers). ``states``: rows of LOG_STATES. ``alive``: by cluster, the
-    last time (ms) at which its metadata log was written. ``expirations``: by cluster, when its brokers forget
-    producers. ``verified``: the transactional ids for which verifications.BEGAN is returned. ``dump_ms``: by
-    cluster whose states are dumped, the time (state.dump_offset). ``created_once``: cluster and name of the
-    topics that were created only once. ``gone``: by cluster, ClusterMetadata.gone. ``starts``: rows of
-    ``bronze.log_starts``. ``first_segments``: where logs begin on disk.
+    of bronze. ``answers``: rows of ``silver.producer_requests`` that have a ``base_offset``; ``sent``: those
+    that wrote markers (marker_senders.writing_markers). ``states``: rows of LOG_STATES. ``alive``: by
+    cluster, the last time (ms) at which its metadata log was written. ``expirations``: by cluster, when its
+    brokers forget producers. ``verified``: the transactional ids for which verifications.BEGAN is returned.
+    ``dump_ms``: by cluster whose states are dumped, the time (state.dump_offset). ``created_once``: cluster
+    and name of the topics that were created only once. ``gone``: by cluster, ClusterMetadata.gone.
+    ``starts``: rows of ``bronze.log_starts``. ``first_segments``: where logs begin on disk.
     """
 
     batches: pa.Table
