@@ -56,8 +56,8 @@ NoDanglingTransaction == \A x \in partitionTransactions : x.open => ~Dangling(x)
 \* but to find out how it came. Else whether its records are visible was decided by accident. Compare them with what
 \* the producer meant: if the marker was a COMMIT, readers saw records that the application believes aborted; if an
 \* ABORT, none were seen. Find out how it came: a late batch (its timestamp is older than the marker before it), a
-\* zombie, a marker that came twice (one_marker_each names the transaction that it belongs to), or one that never came
-\* (every_marker_is_written).
+\* zombie, a marker that came twice (from one coordinator: one_marker_each names the transaction that it belongs to), or
+\* one that never came (every_marker_is_written).
 \* @violated("records were written outside of their producer's transactions")
 \* @invariant("no_write_outside_transaction", "critical", "transaction")
 NoWriteOutsideTransaction == \A x \in partitionTransactions : ~x.open => x.listed

@@ -75,7 +75,8 @@ def _unlogged(r: Row) -> str:
 
 
 def _marker(r: Row) -> str:
-    counts = f"found {_or_unknown(r['found'])}, wrong {_or_unknown(r['wrong'])}"
+    several = f" of {r['coordinators']}" if (r["found"] or 0) > 1 else ""
+    counts = f"found {_or_unknown(r['found'])}{several}, wrong {_or_unknown(r['wrong'])}"
     done = "completed" if r["completed"] else "not completed"
     where = f", at {r['marker_position']}" if r["marker_position"] is not None else ""
     producer = _producer(r["producer_id"], r["producer_epoch"])

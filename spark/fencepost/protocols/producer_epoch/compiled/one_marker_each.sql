@@ -1,6 +1,6 @@
 -- generated from OneMarkerEach in spec/producer_epoch/MarkerRules.tla by `tlasql compile`; do not edit
 --
--- OneMarkerEach == \A m \in transactionMarkers : m.found >= 1 => m.found <= 1
+-- OneMarkerEach == \A m \in transactionMarkers : m.found >= 1 => m.found <= m.coordinators
 WITH frame AS (
   SELECT
     cluster,
@@ -12,13 +12,14 @@ WITH frame AS (
     to_position,
     from_time,
     to_time,
-    found AS `m.found`
+    found AS `m.found`,
+    coordinators AS `m.coordinators`
   FROM silver.transaction_markers
 ), judged AS (
   SELECT
     *,
     `m.found` >= 1 AS antecedent,
-    `m.found` <= 1 AS c1
+    `m.found` <= `m.coordinators` AS c1
   FROM frame
 ), weighed AS (
   SELECT
@@ -32,9 +33,10 @@ WITH frame AS (
     from_time,
     to_time,
     `m.found`,
+    `m.coordinators`,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN 'm.found <= 1' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN 'm.found <= m.coordinators' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT
@@ -56,7 +58,9 @@ WITH frame AS (
         'failed_conjunct',
         failed_conjunct,
         'm.found',
-        `m.found`
+        `m.found`,
+        'm.coordinators',
+        `m.coordinators`
       )
     ) AS first_state,
     CASE
@@ -65,7 +69,8 @@ WITH frame AS (
       WHEN BOOL_AND(COALESCE(NOT verdict, FALSE))
       THEN FALSE
     END AS verdict,
-    BOOL_AND(exercised) AS exercised
+    BOOL_AND(exercised) AS exercised,
+    MIN(CASE WHEN verdict IS NULL THEN CASE WHEN `m.coordinators` IS NULL THEN 'not_captured' END END) AS reason
   FROM weighed
   GROUP BY
     cluster,
@@ -94,10 +99,16 @@ SELECT
   agreed.verdict,
   COALESCE(agreed.exercised, FALSE) AS exercised,
   CASE WHEN NOT agreed.verdict THEN agreed.first_state.`failed_conjunct` END AS failed_conjunct,
-  CASE WHEN agreed.verdict IS NULL THEN COALESCE(transaction_markers.unknown_reason, 'not_captured') END AS reason,
+  CASE
+    WHEN agreed.verdict IS NULL
+    THEN COALESCE(agreed.reason, transaction_markers.unknown_reason, 'not_captured')
+  END AS reason,
   CASE
     WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict, FALSE)
-    THEN TO_JSON(STRUCT(agreed.first_state.`m.found` AS `m.found`), MAP('ignoreNullFields', 'false'))
+    THEN TO_JSON(
+      STRUCT(agreed.first_state.`m.found` AS `m.found`, agreed.first_state.`m.coordinators` AS `m.coordinators`),
+      MAP('ignoreNullFields', 'false')
+    )
   END AS observed,
   CASE
     WHEN NOT (
