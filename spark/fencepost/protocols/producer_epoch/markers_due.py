@@ -130,7 +130,7 @@ def transaction_markers(due: Due, newest: pa.Table, is_past: Flags, facts: Facts
         "transaction_partition": rows["name"],
         "completed": pc.is_valid(rows["completed_position"]),
         "found": found,
-        "coordinators": _coordinators(due, is_counted, facts),
+        "coordinators": _coordinators(due, is_counted),
         "wrong": wrong_count,
         "coordinator_epoch": rows["prepared_by_epoch"],
         "marker_coordinator_epoch": nullable(_coordinator_epochs(due), pa.int32()),
@@ -193,16 +193,15 @@ def _why_unknown(place: tuple[str, str], facts: Facts, *, ends: bool, fewer: boo
     return _MADE_AGAIN if place in facts.made_again else _HOLE
 
 
-def _coordinators(due: Due, is_counted: Flags, facts: Facts) -> pa.Array:
+def _coordinators(due: Due, is_counted: Flags) -> pa.Array:
     """How many coordinators wrote the markers that were found, unless a hole in the log, or its lost
     beginning, may hide another of them. Neither can take back that one of them wrote twice.
     """
-    keys = zip(due.rows["cluster"].to_pylist(), due.rows["name"].to_pylist(), strict=True)
-    unbroken = np.fromiter((facts.unbroken.get(key, False) for key in keys), np.bool_, due.rows.num_rows)
-    coordinators = due.coordinators()
-    # the first that was found ended what is in the log
-    is_first = longs(_take_or_null(due.markers["ended_epoch"], due.first_due_marker())) >= 0
-    is_known = is_counted & (unbroken & (due.whole | is_first) | (due.due_count > coordinators))
+    first, coordinators = due.first_due_marker(), due.coordinators()
+    ended, to_end = (longs(_take_or_null(due.markers[name], first)) for name in ("ended_epoch", "to_end"))
+    # none lies before the one that ended what is in the log
+    is_sure = (to_end == 1) & (due.whole | (ended >= 0))
+    is_known = is_counted & (is_sure | (due.due_count > coordinators))
     return nullable(np.where(is_known, coordinators, UNKNOWN), pa.int32())
 
 

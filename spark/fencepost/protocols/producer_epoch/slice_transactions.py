@@ -134,6 +134,7 @@ def markers(partition_slice: PartitionSlice) -> Mapping[str, Any]:
         "ended_last_offset": of_ended(transactions.last_offset),
         "ended_records": of_ended(transactions.records),
         "first_known": states.first_known[at],
+        "to_end": partition_slice.stretches.ends[columns["stretch"][at]] == UNKNOWN,
         "by_operator": by_operator,
         "sent_row": sent_row,
         "producer_id": columns["producer_id"][at],
