@@ -185,7 +185,8 @@ TRANSACTION_MARKERS = Table(
         "wrong_first_offset": "bigint",  # of the transaction that it ended
         "wrong_last_offset": "bigint",
         "wrong_records": "bigint",
-        "unknown_reason": "string",  # why found, wrong or coordinator_epoch is null (fencepost/reasons.py)
+        # why found, coordinators, wrong or coordinator_epoch is null (fencepost/reasons.py)
+        "unknown_reason": "string",
         "unknown_detail": "string",  # the same in words
         **INTERVAL,
     },

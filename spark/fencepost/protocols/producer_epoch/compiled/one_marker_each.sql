@@ -69,8 +69,7 @@ WITH frame AS (
       WHEN BOOL_AND(COALESCE(NOT verdict, FALSE))
       THEN FALSE
     END AS verdict,
-    BOOL_AND(exercised) AS exercised,
-    MIN(CASE WHEN verdict IS NULL THEN CASE WHEN `m.coordinators` IS NULL THEN 'not_captured' END END) AS reason
+    BOOL_AND(exercised) AS exercised
   FROM weighed
   GROUP BY
     cluster,
@@ -99,10 +98,7 @@ SELECT
   agreed.verdict,
   COALESCE(agreed.exercised, FALSE) AS exercised,
   CASE WHEN NOT agreed.verdict THEN agreed.first_state.`failed_conjunct` END AS failed_conjunct,
-  CASE
-    WHEN agreed.verdict IS NULL
-    THEN COALESCE(agreed.reason, transaction_markers.unknown_reason, 'not_captured')
-  END AS reason,
+  CASE WHEN agreed.verdict IS NULL THEN COALESCE(transaction_markers.unknown_reason, 'not_captured') END AS reason,
   CASE
     WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict, FALSE)
     THEN TO_JSON(

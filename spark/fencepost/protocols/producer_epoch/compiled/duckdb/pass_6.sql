@@ -86,7 +86,6 @@ WITH frame AS (
     exercised_2 AS exercised_2,
     CASE WHEN COALESCE(verdict_3, FALSE) THEN TRUE WHEN COALESCE(NOT verdict_3, FALSE) THEN FALSE END AS verdict_3,
     exercised_3 AS exercised_3,
-    CASE WHEN verdict_3 IS NULL THEN CASE WHEN "m.coordinators" IS NULL THEN 'not_captured' END END AS reason_3,
     CASE WHEN COALESCE(verdict_4, FALSE) THEN TRUE WHEN COALESCE(NOT verdict_4, FALSE) THEN FALSE END AS verdict_4,
     exercised_4 AS exercised_4
   FROM weighed
@@ -132,7 +131,6 @@ WITH frame AS (
       THEN FALSE
     END AS verdict_3,
     BOOL_AND(exercised_3) AS exercised_3,
-    MIN(CASE WHEN verdict_3 IS NULL THEN CASE WHEN "m.coordinators" IS NULL THEN 'not_captured' END END) AS reason_3,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_4, FALSE))
       THEN TRUE
@@ -273,7 +271,7 @@ FROM (
         END},
         {'definition': 'one_marker_each', 'verdict': agreed.verdict_3, 'exercised': COALESCE(agreed.exercised_3, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_3 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_3') END, 'reason': CASE
           WHEN agreed.verdict_3 IS NULL
-          THEN COALESCE(agreed.reason_3, transaction_markers.unknown_reason, 'not_captured')
+          THEN COALESCE(transaction_markers.unknown_reason, 'not_captured')
         END, 'observed': CASE
           WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict_3, FALSE)
           THEN CAST(JSON_OBJECT(
