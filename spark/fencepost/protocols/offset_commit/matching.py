@@ -25,7 +25,7 @@ from fencepost.protocols.offset_commit.record_candidates import (
     offset_bounds,
 )
 from fencepost.protocols.offset_commit.request_columns import Requests
-from fencepost.protocols.offset_commit.unlike_lines import lines_unlike_records
+from fencepost.protocols.offset_commit.unlike_lines import lines_unlike_records, lost_commits
 from fencepost.replay.group_coordinator.records import GroupRecord
 from fencepost.replay.logs import Log, Longs
 from fencepost.replay.request_clocks import brokers_with_another_clock, differences
@@ -75,6 +75,7 @@ class Matching:
         """The records whose content no accepted commit has."""
         untimed = list(self.other_clocks | self.unlike)
         is_timed = ~np.isin(requests["broker_id"][requests.request[accepted]], untimed)
+        self.clock_differences += lost_commits(requests, accepted[is_timed], is_stored[is_timed], log)
         has_record = np.flatnonzero(is_timed & is_stored)
         commit_order = has_record[np.argsort(of_commits[has_record], kind="stable")]
         self._commits = accepted[commit_order]
