@@ -138,8 +138,9 @@ def _of_lost_records(broker: int, rows: Sequence[Row]) -> tuple[str, str]:
     text = (
         f"accepted from {time_of(first)} to {time_of(last)} is gone: "
         f"{counted(requests, 'accepted request has', 'accepted requests have')} no record, and the logs of "
-        "coordinators go on without them. Its disk was restored from an older copy, or lost what was not "
-        "flushed. What the coordinators knew then is unknown, and records of that time may be gone, too."
+        "coordinators go on without them. Its disk was restored from an older copy, lost what was not "
+        "flushed, or an unclean election took them. What the coordinators knew then is unknown, and records "
+        "of that time may be gone, too."
     )
     return f"What broker {broker} {text}", text
 

@@ -84,18 +84,17 @@ class Coordinator:
 
     def why_lost(self, request: RequestRow) -> Unknown | None:
         """Why records from around a request may be gone without a hole; None if they are not."""
-        log = f"{TRANSACTIONS_TOPIC}-{self.key[2]}"
-        if self.is_in_gap(request):
-            return Unknown(
-                RECORDS_LOST,
-                f"records lost: {log} has nothing of what its broker accepted around this request",
-            )
-        to_ms = request.responded_ms
+        log, to_ms = f"{TRANSACTIONS_TOPIC}-{self.key[2]}", request.responded_ms
         around = self.terms.around(request.broker_id, request.requested_ms, to_ms)
         if any(self.may_have_lost(term, to_ms) for term in around):
             return Unknown(
                 LOST_IN_ELECTION,
                 f"an unclean election may have taken records of {log} from around this request",
+            )
+        if self.is_in_gap(request):
+            return Unknown(
+                RECORDS_LOST,
+                f"records lost: {log} has nothing of what its broker accepted around this request",
             )
         return None
 
