@@ -85,7 +85,8 @@ def _began_anew(cluster: Cluster, path: str, catalog: Catalog) -> bool:
 
 def check_restored(plan: Plan, catalog: Catalog) -> None:
     """Raises SettingsError if a metadata log has other batches than the lake at the same offsets of the same
-    leader epoch, which replicas never have: its cluster was set back to an older state, and went on from that.
+    leader epoch, which replicas never have: its cluster was set back to an older state, and went on from
+    there.
     """
     # a file of which the beginning was read, and still is as it was, is read on
     anew = [each for each in plan.sources if each.kind == SEGMENT and each.topic == _LOG and not each.start]
@@ -94,7 +95,7 @@ def check_restored(plan: Plan, catalog: Catalog) -> None:
         known = lake.scan(catalog, BATCHES, _CONTENT, where)
         if known.num_rows and (offset := _first_other(source, known)) is not None:
             raise SettingsError(
-                f"{source.file} goes on from offset {offset} with other records than it had when it was read: "
+                f"{source.file} goes on from offset {offset} with other records than when it was read: "
                 f"the disks of {source.cluster} were restored from older copies. {_REMEDY}"
             )
 

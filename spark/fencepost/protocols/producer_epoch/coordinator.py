@@ -55,6 +55,7 @@ class Coordinator:
         self.terms = Terms(terms, log.stretches, begun=incarnation.has_begun, past=past)
         self._cut = _cut_terms(terms, clean) if replicated else set()
         self._gaps = gaps
+        self._is_handed_down = began is not None
         self._kraft_since = kraft_since
         self.begins = {stretch.number: begins(log, stretch) for stretch in log.stretches}
         if log.base is not None and began is not None and began[1] > log.base.to:
@@ -99,9 +100,15 @@ class Coordinator:
         return None
 
     def how_far(self, known_from: tuple[int | None, int | None]) -> tuple[object, ...]:
-        """``whole`` to ``cut`` of a row of account.COORDINATOR. ``known_from``: as the method gives it."""
+        """``whole`` to ``handed_down`` of account.COORDINATOR. ``known_from``: as the method gives it."""
         is_cut = bool(self._cut or self._gaps)
-        return (is_whole(self.log) and not is_cut, *known_from, *self.known_to(), is_cut)
+        return (
+            is_whole(self.log) and not is_cut,
+            *known_from,
+            *self.known_to(),
+            is_cut,
+            self._is_handed_down,
+        )
 
     def known_to(self) -> tuple[int, int | None]:
         """The time up to which the log is known: at least the newest of its last term, and the broker by
