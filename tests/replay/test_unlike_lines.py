@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fencepost.replay.log_ends import NEVER
+from fencepost.replay.log_ends import FOREVER, NEVER
 from fencepost.replay.logs import Batches, Log
 from fencepost.replay.unlike_lines import are_shown, batches_after_gaps, gap_before
 
@@ -55,6 +55,17 @@ def _log_of_terms(*terms: tuple[int, int, int]) -> Log:
 )
 def test_gaps_lie_between_terms(log: Log, after: list[int]) -> None:
     assert batches_after_gaps(log, [10, 110, 300, 510, 960], [20, 120, 310, 520, 970]).tolist() == after
+
+
+def test_behind_the_end_of_a_log_is_a_gap_if_nothing_follows() -> None:
+    log = _log_of_terms((100, 0, 0), (200, 0, 1))
+    assert [
+        batches_after_gaps(log, [150, 300], [160, 310], ended=ended).tolist() for ended in (False, True)
+    ] == [
+        [-1, -1],
+        [-1, 2],
+    ]
+    assert gap_before(log, 2) == (200, FOREVER)
 
 
 def test_a_gap_ends_with_the_batch_behind_it() -> None:

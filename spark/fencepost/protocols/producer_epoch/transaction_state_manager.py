@@ -197,7 +197,7 @@ class TransactionStateManager:
             began=evidence.began,
             incarnation=incarnation,
             unlike=frozenset(each.broker_id for each in unlike),
-            gaps=self._note_lost_records(log, leaders),
+            gaps=self._note_lost_records(log, leaders, end),
         )
 
     def _lines_unlike_records(self, log: Log, ids: Iterable[str]) -> list[Difference]:
@@ -215,11 +215,15 @@ class TransactionStateManager:
             [is_recorded for _, is_recorded in found],
         )
 
-    def _note_lost_records(self, log: Log, leaders: Mapping[int, int | None]) -> set[tuple[int, int]]:
+    def _note_lost_records(
+        self, log: Log, leaders: Mapping[int, int | None], end: LogEnd
+    ) -> set[tuple[int, int]]:
         """The gaps in which records of accepted requests are gone: from when, and to when."""
         asked = [sent for each in self._ids.values() for sent in each.timed_requests]
         times = ([getattr(sent, name) for sent in asked] for name in ("requested_ms", "responded_ms"))
-        after = batches_after_gaps(log, *times)
+        # another log has what was accepted after the end of a deleted one
+        ended = end.known_past(log).is_final and not self._incarnation.is_gone
+        after = batches_after_gaps(log, *times, ended=ended)
         in_gaps = {asked[n].request_id: at for n, at in enumerate(after.tolist()) if at >= 0}
         # of several brokers' clocks one may be behind
         brokers = {leaders.get(epoch) for epoch in set(log.leader_epoch.tolist())}
