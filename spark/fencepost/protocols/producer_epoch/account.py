@@ -186,7 +186,7 @@ KINDS: dict[str, pa.StructType] = {
     # of compaction on; ``whole_ms``: since when (null for the beginning); ``known_ms``: until when
     # (facts.FOREVER where nothing was written afterwards); ``whole_by``, ``known_by``: by the clocks of
     # which brokers (null where that is not known); ``cut``: an unclean election may have taken
-    # records; ``handed_down``: an earlier chapter has replayed its beginning
+    # records; ``handed_down``: its replay began with dumped states
     COORDINATOR: pa.struct([*_LOG, *_HOW_FAR]),
 }  # fmt: skip
 """The columns of a row of each kind, beside ``cluster`` and ``producer_id``."""

@@ -29,7 +29,7 @@ class CoordinatorCoverage:
     """How much of a coordinator's log about one producer id is known.
 
     ``whole``: the log has no hole, from its beginning or from the end of compaction on, and no unclean
-    election may have taken records of it (``cut``). An earlier chapter may have replayed its beginning
+    election may have taken records of it (``cut``). Its replay may have begun with dumped states
     (``handed_down``). ``whole_ms`` is the time of that (UNKNOWN for the
     beginning), ``known_ms`` the time at which the log ends (FOREVER: nothing was written afterwards), by the
     clocks of the brokers ``whole_by`` and ``known_by`` (UNKNOWN where several brokers, or none, may have

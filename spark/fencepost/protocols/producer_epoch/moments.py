@@ -27,7 +27,7 @@ class Moments:
     after that, or has not ended. ``whole``: whether the log has no hole, and lost nothing in an election
     (``cut``: it may have); ``reached``: whether it is also known past its first batch, though perhaps not
     what was there; ``known_past``: that, too. ``compacted_ms``: the newest time in its compacted part;
-    ``handed_down``: whether an earlier chapter has replayed that.
+    ``handed_down``: whether a replay of that part has handed down its states.
     ``began_ms``: when the Produce of the first batch was answered, else the batch's own timestamp, which is
     the client's; ``ended_ms``: the time of its marker, or when its topic was deleted. ``created_once``:
     whether its topic was created only once.
