@@ -106,6 +106,10 @@ def test_a_log_that_does_not_belong_to_the_records_is_told_before_clocks() -> No
             ["has no line from 2026-01-10 00:00:00.000 UTC to 2026-01-10 00:00:05.000 UTC, and 1 later time"],
         ),
         (
+            {"records_lost": (WINTER, SUMMER)},
+            ["What broker 1 accepted from 2026-01-10 00:00:00.000 UTC to 2026-07-10"],
+        ),
+        (
             {"went_back": (WINTER,), "whole_seconds": (WINTER,)},
             ["whole seconds", "to 2026-01-10 00:00:05.000 UTC passed twice. The order"],
         ),
@@ -116,7 +120,7 @@ def test_times_that_tell_no_moment_are_told_once_a_broker(
 ) -> None:
     """A table has a row for each hour. Other requests can still be placed, so the broker is not blind."""
     rows = [
-        {**_row(0, at), "finding": finding, "ahead_ms": None, "requests": None, "last_at": at + FIVE_SECONDS}
+        {**_row(0, at), "finding": finding, "ahead_ms": None, "requests": 2, "last_at": at + FIVE_SECONDS}
         for finding, times in findings.items()
         for at in times
     ]

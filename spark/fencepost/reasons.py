@@ -44,6 +44,7 @@ UNREAD = "unread"
 EVIDENCE_ENDS = "evidence_ends"
 NOT_LOGGED = "not_logged"
 LOST_IN_ELECTION = "lost_in_election"
+RECORDS_LOST = "records_lost"
 RELEASE_UNKNOWN = "release_unknown"
 TOPIC_UNKNOWN = "topic_unknown"
 CLIENT_UNKNOWN = "client_unknown"
@@ -106,6 +107,11 @@ REASONS = {
     LOST_IN_ELECTION: Reason(
         "An election may have taken the records that would tell it.",
         "The segments of the replica that led before, if it still has them.",
+    ),
+    RECORDS_LOST: Reason(
+        "What the broker had accepted then has no record, and its log goes on without a hole: it came back "
+        "with an older disk, or lost what it had not flushed.",
+        "The log as it was before that, if anybody still has it.",
     ),
     RELEASE_UNKNOWN: Reason(
         "The broker's release, and so its rule, is not known.",

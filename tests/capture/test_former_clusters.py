@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
+from fencepost.formats.crc32c import crc32c
 from fencepost.settings import Broker, SettingsError
 
 if TYPE_CHECKING:
@@ -59,4 +61,33 @@ def test_a_cluster_that_began_anew_needs_another_name(
 def test_a_broker_that_is_back_on_an_empty_disk_is_read(site: Site, read: Path) -> None:
     """It has copied the metadata log from the others."""
     _with(read, "directory.id", "y")
+    site.capture(Broker(1, site.glob("log_dir")))
+
+
+def _restored(path: Path, epoch: int | None = None) -> None:
+    """A metadata log that goes on otherwise from its middle on: other times, checksums, and perhaps epoch."""
+    log = path / "__cluster_metadata-0" / f"{0:020}.log"
+    data = bytearray(log.read_bytes())
+    begins, at = [], 0
+    while at < len(data):
+        begins.append(at)
+        at += 12 + int.from_bytes(data[at + 8 : at + 12])
+    for at in begins[len(begins) // 2 :]:
+        if epoch is not None:
+            data[at + 12 : at + 16] = epoch.to_bytes(4)
+        end = at + 12 + int.from_bytes(data[at + 8 : at + 12])
+        data[at + 27 : at + 35] = bytes(8)
+        data[at + 17 : at + 21] = int(crc32c(np.frombuffer(bytes(data), np.uint8), at + 21, end)).to_bytes(4)
+    log.write_bytes(data)
+
+
+def test_a_cluster_that_was_restored_needs_another_name(site: Site, read: Path) -> None:
+    _restored(read)
+    with pytest.raises(SettingsError, match="were restored from older copies"):
+        site.capture(Broker(1, site.glob("log_dir")))
+
+
+def test_a_metadata_log_may_lose_what_was_not_committed(site: Site, read: Path) -> None:
+    """Another controller was elected, and its log replaced the end of this one."""
+    _restored(read, 1000)
     site.capture(Broker(1, site.glob("log_dir")))

@@ -1,19 +1,24 @@
 """Compares log directories with the cluster that the lake has under their cluster's name.
 
-If all disks of a cluster are formatted again, or another cluster's directories are configured in its place,
-offsets begin anew, and the same place in a log has another record: two histories would be taken for one.
+If all disks of a cluster are formatted again, or are restored from older copies, or another cluster's
+directories are configured in its place, the same place in a log has another record: two histories would be
+taken for one.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from operator import ne
 
+import pyarrow as pa
 from pyiceberg.catalog import Catalog
 
 from fencepost import lake
 from fencepost.capture.files import inside, names, opened
 from fencepost.capture.identities import log_dirs, meta_properties
+from fencepost.capture.plan import SEGMENT, Plan, Source
+from fencepost.capture.whole import windows
 from fencepost.settings import Cluster, Settings, SettingsError
 from fencepost.tables import BATCHES, LOG_DIRS
 
@@ -22,6 +27,7 @@ _HEADER = struct.Struct(">qiibIhiq")
 """Of a batch: its base offset, length, leader epoch, magic, CRC, attributes, last offset delta and base
 timestamp (DefaultRecordBatch).
 """
+_CONTENT = ("base_offset", "leader_epoch", "crc", "base_timestamp_ms")
 _REMEDY = 'What was read stays as it is: give this cluster another name ("name" of the cluster).'
 
 
@@ -75,3 +81,37 @@ def _began_anew(cluster: Cluster, path: str, catalog: Catalog) -> bool:
     rows = lake.scan(catalog, BATCHES, ("crc", "base_timestamp_ms"), where).to_pylist()
     # a damaged byte changes one of the two
     return bool(rows) and all(row["crc"] != crc and row["base_timestamp_ms"] != ms for row in rows)
+
+
+def check_restored(plan: Plan, catalog: Catalog) -> None:
+    """Raises SettingsError if a metadata log has other batches than the lake at the same offsets of the same
+    leader epoch, which replicas never have: its cluster was set back to an older state, and went on from
+    there.
+    """
+    # a file of which the beginning was read, and still is as it was, is read on
+    anew = [each for each in plan.sources if each.kind == SEGMENT and each.topic == _LOG and not each.start]
+    for source in anew:
+        where = [{"cluster": source.cluster, "topic": _LOG}]
+        known = lake.scan(catalog, BATCHES, _CONTENT, where)
+        if known.num_rows and (offset := _first_other(source, known)) is not None:
+            raise SettingsError(
+                f"{source.file} goes on from offset {offset} with other records than when it was read: "
+                f"the disks of {source.cluster} were restored from older copies. {_REMEDY}"
+            )
+
+
+def _first_other(source: Source, known: pa.Table) -> int | None:
+    """The first offset at which a segment has another batch than the lake; None without several such."""
+    of_lake = {(offset, epoch): content for offset, epoch, *content in _rows(known)}
+    others = [
+        offset
+        for window in windows(source)
+        for offset, epoch, *content in _rows(window.walk.batches.select(_CONTENT))
+        # a damaged byte changes one of the two
+        if all(map(ne, content, of_lake.get((offset, epoch), content)))
+    ]
+    return others[0] if len(others) > 1 else None
+
+
+def _rows(batches: pa.Table) -> Iterator[tuple[int, ...]]:
+    return zip(*(batches[name].to_pylist() for name in _CONTENT), strict=True)

@@ -29,7 +29,7 @@ from fencepost.capture.collectors import collector
 from fencepost.capture.copies import copies
 from fencepost.capture.cuts import cut
 from fencepost.capture.files import modified
-from fencepost.capture.former_clusters import check_former_clusters
+from fencepost.capture.former_clusters import check_former_clusters, check_restored
 from fencepost.capture.high_watermarks import note_high_watermarks
 from fencepost.capture.identities import check_identities
 from fencepost.capture.kinds import Kind
@@ -113,6 +113,7 @@ def capture(
     now = datetime.now(UTC)
     written_to = written(settings.clusters)
     plan = make_plan(settings, Progress(catalog, settings.clusters))
+    check_restored(plan, catalog)
     if plan.sources or settings.pseudonyms is not None:
         check_key(settings, catalog)
     delete_misnamed(catalog, plan, run_id, now)

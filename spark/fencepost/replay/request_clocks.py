@@ -19,7 +19,7 @@ from fencepost.replay.line_times import Finding
 from fencepost.replay.logs import Longs
 from fencepost.replay.requests import LATEST_MS
 from fencepost.tables import Table
-from fencepost.tables.clocks import LINES_MISSING, OTHER_CLOCK, OTHER_LOG, WENT_BACK
+from fencepost.tables.clocks import LINES_MISSING, OTHER_CLOCK, WENT_BACK
 
 NOBODY = -1
 """Stands for an unknown leader: no broker has this id."""
@@ -33,8 +33,8 @@ _SOME = 5
 
 class Difference(NamedTuple):
     """By how much the clock of a broker's request log is ahead of that of its records (negative: behind), in
-    ms: the median of ``requests`` whose records were written from ``first_ms`` to ``last_ms``. None if these
-    requests, which came then, have no records (unlike_lines).
+    ms: the median of ``requests`` whose records were written from ``first_ms`` to ``last_ms``. None with
+    another ``finding``, that these requests, which came then, have no records (unlike_lines).
     """
 
     broker_id: int
@@ -42,15 +42,15 @@ class Difference(NamedTuple):
     requests: int
     first_ms: int
     last_ms: int
+    finding: str = OTHER_CLOCK
 
 
 def add_clock_rows(
     rows: Columns, cluster: str, partition: int | None, differences: Iterable[Difference]
 ) -> None:
     """Add rows of a table of ``tables.clocks``."""
-    for broker_id, ahead_ms, *rest in differences:
-        finding = OTHER_LOG if ahead_ms is None else OTHER_CLOCK
-        rows.add(cluster, broker_id, partition, finding, ahead_ms, *rest)
+    for broker_id, *measured, finding in differences:
+        rows.add(cluster, broker_id, partition, finding, *measured)
 
 
 def line_time_rows(table: Table, findings: Iterable[Finding]) -> pa.Table:

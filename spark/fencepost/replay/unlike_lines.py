@@ -10,8 +10,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fencepost.replay.logs import Log
+from fencepost.replay.log_ends import FOREVER, NEVER
+from fencepost.replay.logs import Log, Longs
 from fencepost.replay.request_clocks import Difference
+from fencepost.tables.clocks import OTHER_LOG, RECORDS_LOST
 
 
 def are_shown(log: Log, requested_ms: ArrayLike, responded_ms: ArrayLike) -> NDArray[np.bool_]:
@@ -32,6 +34,50 @@ def are_shown(log: Log, requested_ms: ArrayLike, responded_ms: ArrayLike) -> NDA
     return shown
 
 
+def batches_after_gaps(
+    log: Log, requested_ms: ArrayLike, responded_ms: ArrayLike, *, ended: bool = False
+) -> Longs:
+    """For each of these times that lies in a gap between two terms, the place of the batch after it; else -1.
+
+    In a gap no broker dated a record; the newest one from before it ends a term (or there is none), and the
+    oldest one after it begins the next, without a hole. What was accepted then is gone, as where a broker
+    came back with an older disk. Where nothing follows because the log has ``ended``, a gap is behind it.
+    """
+    requested, responded = (np.asarray(each, dtype=np.int64) for each in (requested_ms, responded_ms))
+    if not len(log):
+        return np.full(len(requested), -1, dtype=np.int64)
+    until_ms, of_any_clock = np.maximum.accumulate(log.max_timestamp_ms), np.sort(log.max_timestamp_ms)
+    before = np.searchsorted(until_ms, requested) - 1
+    after = np.searchsorted(until_ms, responded, side="right")
+    until, since = np.searchsorted(of_any_clock, responded, "right"), np.searchsorted(of_any_clock, requested)
+    is_gap = (after == before + 1) & (until == since) & (before >= log.based - 1)
+    is_gap &= ended | (after < len(log))
+    first, then = (np.where(is_gap & (after < len(log)), each, 0) for each in (before, after))
+    is_next = (log.leader_epoch[first] != log.leader_epoch[then]) & (log.stretch[first] == log.stretch[then])
+    is_first = log.stretch[0] == 0
+    is_next |= after == len(log)
+    return np.where(is_gap & np.where(before < 0, is_first, is_next), after, -1)
+
+
+def gap_before(log: Log, at: int) -> tuple[int, int]:
+    """When the last batch before one was written, or NEVER, and when it was, or FOREVER."""
+    until = log.max_timestamp_ms[at] if at < len(log) else FOREVER
+    return int(log.max_timestamp_ms[:at].max(initial=NEVER)), int(until)
+
+
+def lost_records(requests: ArrayLike) -> list[Difference]:
+    """How many accepted requests of each broker have records that are gone, and when they came.
+    ``requests`` has a row for each: its broker, arrival and answer.
+    """
+    broker, from_ms, to_ms = np.array(requests, dtype=np.int64).reshape(-1, 3).T
+    found = []
+    for each in np.unique(broker).tolist():
+        own = broker == each
+        times = int(from_ms[own].min()), int(to_ms[own].max())
+        found.append(Difference(each, None, int(own.sum()), *times, RECORDS_LOST))
+    return found
+
+
 def unlike_lines(
     broker_id: ArrayLike, api_key: ArrayLike, requested_ms: ArrayLike, is_recorded: ArrayLike
 ) -> list[Difference]:
@@ -45,5 +91,5 @@ def unlike_lines(
     found = []
     for each in np.unique(apis[most, 0]).tolist():
         own = ms[lacks & (broker == each)]
-        found.append(Difference(each, None, len(own), int(own.min()), int(own.max())))
+        found.append(Difference(each, None, len(own), int(own.min()), int(own.max()), OTHER_LOG))
     return found

@@ -14,6 +14,7 @@ from fencepost.tables.clocks import (
     LINES_MISSING,
     OTHER_CLOCK,
     OTHER_LOG,
+    RECORDS_LOST,
     WENT_BACK,
     WHOLE_SECONDS,
 )
@@ -80,7 +81,7 @@ def clock_sentences(
         if row["finding"] != WENT_BACK or row["last_at"] - row["first_at"] >= _LONG:
             by_broker[row["finding"]][row["broker_id"]].append(row)
     told: dict[str, list[tuple[int, str]]] = defaultdict(list)
-    for finding in (LINES_MISSING, OTHER_LOG, OTHER_CLOCK, *_INEXACT_TIMES, WENT_BACK):
+    for finding in (RECORDS_LOST, LINES_MISSING, OTHER_LOG, OTHER_CLOCK, *_INEXACT_TIMES, WENT_BACK):
         for broker, of in sorted(by_broker[finding].items()):
             zone = zones.get(broker, "UTC")
             sentence, alike = _fault(finding, broker, of, zone, (read or {}).get(broker))
@@ -102,6 +103,8 @@ def _fault(finding: str, broker: int, rows: Sequence[Row], zone: str, read: str 
         return _of_another_clock(broker, rows, zone, read)
     if finding == WENT_BACK:
         return _of_times_that_went_back(broker, rows)
+    if finding == RECORDS_LOST:
+        return _of_lost_records(broker, rows)
     if finding == LINES_MISSING:
         return _of_times_without_lines(broker, rows)
     fault, remedy = _INEXACT_TIMES[finding]
@@ -127,6 +130,19 @@ def _of_times_without_lines(broker: int, rows: Sequence[Row]) -> tuple[str, str]
         "on for good (docs/request_log.md)."
     )
     return f"The request log of broker {broker} {text}", text
+
+
+def _of_lost_records(broker: int, rows: Sequence[Row]) -> tuple[str, str]:
+    first, last = min(row["first_at"] for row in rows), max(row["last_at"] for row in rows)
+    requests = sum(row["requests"] for row in rows)
+    text = (
+        f"accepted from {time_of(first)} to {time_of(last)} is gone: "
+        f"{counted(requests, 'accepted request has', 'accepted requests have')} no record, and the logs of "
+        "coordinators go on without them. Its disk was restored from an older copy, lost what was not "
+        "flushed, or an unclean election took them. What the coordinators knew then is unknown, and records "
+        "of that time may be gone, too."
+    )
+    return f"What broker {broker} {text}", text
 
 
 def _times(rows: Sequence[Row]) -> tuple[str, str]:

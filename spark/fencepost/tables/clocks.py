@@ -10,6 +10,10 @@ OTHER_CLOCK = "other_clock"
 """Finding: the log has another clock than the records, as with a wrong ``timezone``."""
 OTHER_LOG = "other_log"
 """Finding: accepted requests have no records, so the log does not belong to them."""
+RECORDS_LOST = "records_lost"
+"""Finding: accepted requests have no records, and those before and after them have theirs: what the broker
+wrote then is gone, as where its disk was restored from a copy.
+"""
 DATED_BY_OTHERS = "dated_by_others"
 """Finding: a program that collected the lines dated them."""
 WHOLE_SECONDS = "whole_seconds"
@@ -37,7 +41,7 @@ def clock_table(name: str, topic: str) -> Table:
             "coordinator_partition": "int",
             "finding": "string",  # one of those above
             "ahead_ms": "bigint",  # negative: behind; null: of another finding than other_clock
-            "requests": "bigint",  # that show it, for the first two findings
+            "requests": "bigint",  # that show it, for the first three findings
             "first_at": "timestamp",  # time of the first of their records, or of these lines
             "last_at": "timestamp",
         },

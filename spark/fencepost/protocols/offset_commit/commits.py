@@ -137,8 +137,8 @@ class Commits:
             unanswered = self._reasons.unanswered(commit)
             if unanswered is not None:
                 return unanswered
-        if pending.lost:
-            return self._reasons.lost()
+        if pending.lost is not None:
+            return self._reasons.lost(pending.lost)
         if not pending.candidates:
             return self._reasons.unplaced(commit, self._matches)
         complete = keyed = True

@@ -25,7 +25,7 @@ from fencepost.protocols.offset_commit.record_candidates import (
     offset_bounds,
 )
 from fencepost.protocols.offset_commit.request_columns import Requests
-from fencepost.protocols.offset_commit.unlike_lines import lines_unlike_records
+from fencepost.protocols.offset_commit.unlike_lines import lines_unlike_records, lost_commits
 from fencepost.replay.group_coordinator.records import GroupRecord
 from fencepost.replay.logs import Log, Longs
 from fencepost.replay.request_clocks import brokers_with_another_clock, differences
@@ -50,9 +50,11 @@ class Matching:
         *,
         group_records: Iterable[GroupRecord],
         log: Log,
+        ended: bool = False,
     ) -> None:
-        """``tolerance_ms``: by how much the broker's clock may go back between a record and its line.
-        ``group_records``: those about groups in the coordinator's log.
+        """``ended``: nothing follows the log's newest record. ``tolerance_ms``: by how much the broker's
+        clock may go back between a record and its line. ``group_records``: those about groups in the
+        coordinator's log.
         """
         self._requests, self._order, self._clock_back_ms = requests, order, tolerance_ms
         self._matches = Matches(records, len(requests.request))
@@ -75,6 +77,9 @@ class Matching:
         """The records whose content no accepted commit has."""
         untimed = list(self.other_clocks | self.unlike)
         is_timed = ~np.isin(requests["broker_id"][requests.request[accepted]], untimed)
+        lost, self.gaps = lost_commits(requests, accepted[is_timed], is_stored[is_timed], log, ended=ended)
+        """The times from and to which records of accepted commits are gone."""
+        self.clock_differences += lost
         has_record = np.flatnonzero(is_timed & is_stored)
         commit_order = has_record[np.argsort(of_commits[has_record], kind="stable")]
         self._commits = accepted[commit_order]

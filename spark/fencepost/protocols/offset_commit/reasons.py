@@ -14,6 +14,7 @@ from fencepost.reasons import (
     NOT_LOGGED,
     NOT_TOLD_APART,
     OTHER_CLOCK,
+    RECORDS_LOST,
     RELEASE_UNKNOWN,
     SEVERAL_STATES,
     TOPIC_UNKNOWN,
@@ -60,8 +61,11 @@ class Reasons:
             )
         return None
 
-    def lost(self) -> Unknown:
-        """Why the state is unknown by which a coordinator refused that then lost its leadership."""
+    def lost(self, reason: str) -> Unknown:
+        """Why the state is unknown by which a coordinator decided that then lost its records: ``reason``."""
+        if reason == RECORDS_LOST:
+            detail = f"records lost: {self._log} has nothing of what its broker accepted around this commit"
+            return Unknown(RECORDS_LOST, detail)
         return Unknown(
             LOST_IN_ELECTION,
             f"perhaps lost: this broker ceased to lead {self._log} after this commit, and what it had "

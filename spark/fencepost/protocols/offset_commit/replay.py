@@ -219,7 +219,7 @@ class GroupCoordinatorShard:
         placed, others = self._placement.placed(evidence.requests, states)
         pending.add_placed(placed)
         for request in self._requests.each(others):
-            lost = self._placement.may_have_met_lost_records(request)
+            lost = self._placement.why_lost(request)
             candidates = [] if lost else self._placement.candidates(request, states)
             states_of_request = RequestStates(request, candidates, lost=lost)
             untold = candidates or lost or request.broker_id in self._placement.unlike

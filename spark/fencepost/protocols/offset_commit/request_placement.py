@@ -24,6 +24,7 @@ from fencepost.protocols.offset_commit.order import Between, Order, epochs_of
 from fencepost.protocols.offset_commit.requests import CommitRequest
 from fencepost.protocols.offset_commit.shard import GroupEvidence, ShardEvidence
 from fencepost.protocols.offset_commit.unlogged_commits import unlogged_commits
+from fencepost.reasons import LOST_IN_ELECTION, RECORDS_LOST
 from fencepost.replay.logs import Longs
 from fencepost.replay.request_clocks import leaders_by_clock
 from fencepost.replay.terms import Terms
@@ -63,14 +64,20 @@ class RequestPlacement:
             of_group = groups[records.group_of(number)].records
             return bisect_left(of_group, records["offset"][number], key=attrgetter("offset"))
 
+        begun, past = evidence.incarnation.has_begun, evidence.end.known_past(log)
         matching = Matching(
-            requests, records, self._order, tolerance_ms, group_records=evidence.group_records, log=log
+            requests,
+            records,
+            self._order,
+            tolerance_ms,
+            group_records=evidence.group_records,
+            log=log,
+            ended=past.is_final and not evidence.incarnation.is_gone,
         )
         self.clock_differences, self.unlike = matching.clock_differences, matching.unlike
         elected = leaders_by_clock(
             elected, log.leader_epoch.tolist(), matching.other_clocks | matching.unlike
         )
-        begun, past = evidence.incarnation.has_begun, evidence.end.known_past(log)
         terms = Terms(log.terms(elected), log.stretches, begun=begun, past=past)
         # this step finds out how late lines were, which the next one needs
         matching.place_without_clock(terms, self.lateness)
@@ -83,6 +90,7 @@ class RequestPlacement:
         self._terms = Terms(
             log.terms(self.leaders), log.stretches, begun=begun, past=past, replicated=replicated
         )
+        self._gaps = matching.gaps
         self.unlogged = unlogged_commits(
             records, matching.without_accepted, evidence, self.leaders, tolerance_ms
         )
@@ -92,12 +100,19 @@ class RequestPlacement:
         """Of a group's requests: those with a record of their own, and the numbers of the others."""
         return self._recorded.placed(numbers, states)
 
-    def may_have_met_lost_records(self, request: CommitRequest) -> bool:
-        """Whether a request without a record was refused by records that an election may have removed."""
-        if not is_decided(request) or any(commit.accepted for commit in request.commits):
-            return False
+    def why_lost(self, request: CommitRequest) -> str | None:
+        """The reason for which a request without a record may have met, or written, records that are gone;
+        None if it has not.
+        """
+        if not is_decided(request):
+            return None
+        from_ms, to_ms = request.requested_ms, request.responded_ms
+        if any(begin_ms < to_ms and from_ms < end_ms for begin_ms, end_ms in self._gaps):
+            return RECORDS_LOST
+        if any(commit.accepted for commit in request.commits):
+            return None
         start_ms = self._order.arrival(request, self.lateness.of(request))
-        return self._terms.may_be_lost(request.broker_id, start_ms, request.responded_ms)
+        return LOST_IN_ELECTION if self._terms.may_be_lost(request.broker_id, start_ms, to_ms) else None
 
     def came_before(self, line: CommitRequest | Answer, later: Answer) -> bool:
         """Whether a request was certainly answered in an earlier leader term than another one."""

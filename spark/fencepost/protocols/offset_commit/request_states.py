@@ -15,13 +15,13 @@ class RequestStates:
     """A request with the states that it may have met.
 
     ``states``: for each of its commits, in their order, the states with their numbers; a number means the
-    same group state for all commits. ``lost``: the request may have met records that an election removed.
+    same group state for all commits. ``lost``: the reason for which it may have met records that are gone.
     """
 
     request: CommitRequest
     candidates: Sequence[Candidate]
     states: list[list[tuple[int, State]]] = field(default_factory=list)
-    lost: bool = False
+    lost: str | None = None
 
     def number_variants(self) -> None:
         """Number the states anew, because one candidate may have several variants."""

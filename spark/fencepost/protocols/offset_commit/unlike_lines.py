@@ -12,7 +12,14 @@ from fencepost.replay.entities import first_of_each, numbered_rows
 from fencepost.replay.group_coordinator.records import GroupRecord
 from fencepost.replay.logs import Log, Longs
 from fencepost.replay.request_clocks import Difference
-from fencepost.replay.unlike_lines import are_shown, unlike_lines
+from fencepost.replay.requests import LATEST_MS
+from fencepost.replay.unlike_lines import (
+    are_shown,
+    batches_after_gaps,
+    gap_before,
+    lost_records,
+    unlike_lines,
+)
 
 
 def lines_unlike_records(
@@ -41,6 +48,24 @@ def lines_unlike_records(
         requests[name][of] for name in ("broker_id", "api_key", "requested_ms")
     )
     return unlike_lines(broker_id, api_key, requested_ms, is_recorded)
+
+
+def lost_commits(
+    requests: Requests, accepted: Longs, is_stored: Longs, log: Log, *, ended: bool
+) -> tuple[list[Difference], set[tuple[int, int]]]:
+    """How many accepted requests of each broker have records that are gone, and the gaps in the log where
+    these were (replay.unlike_lines). Parameters as above; a commit whose content is stored may have been
+    written just before, if its line is late. ``ended``: nothing follows the log's newest record.
+    """
+    of = requests.request[accepted]
+    broker_id, requested_ms, responded_ms = (
+        requests[name] for name in ("broker_id", "requested_ms", "responded_ms")
+    )
+    from_ms = requested_ms[of] - np.where(is_stored, LATEST_MS, 0)
+    after = batches_after_gaps(log, from_ms, responded_ms[of], ended=ended)
+    lost = np.unique(of[after >= 0])
+    found = lost_records(np.column_stack([each[lost] for each in (broker_id, requested_ms, responded_ms)]))
+    return found, {gap_before(log, at) for at in set(after[after >= 0].tolist())}
 
 
 def _members(records: Iterable[GroupRecord]) -> dict[str, set[str]]:

@@ -25,7 +25,7 @@ _LOG = [("topic", pa.string()), ("partition", pa.int32()), ("partition_key", pa.
 
 _HOW_FAR = [
     ("whole", pa.bool_()), ("whole_ms", pa.int64()), ("whole_by", pa.int32()), ("known_ms", pa.int64()),
-    ("known_by", pa.int32()), ("cut", pa.bool_()),
+    ("known_by", pa.int32()), ("cut", pa.bool_()), ("handed_down", pa.bool_()),
 ]  # fmt: skip
 
 # what replays of partitions' logs know
@@ -188,7 +188,8 @@ KINDS: dict[str, pa.StructType] = {
     # how much of a coordinator's log is known. ``whole``: it has no hole, from its beginning or from the end
     # of compaction on; ``whole_ms``: since when (null for the beginning); ``known_ms``: until when
     # (facts.FOREVER where nothing was written afterwards); ``whole_by``, ``known_by``: by the clocks of
-    # which brokers (null where that is not known); ``cut``: an unclean election may have taken records
+    # which brokers (null where that is not known); ``cut``: an unclean election may have taken
+    # records; ``handed_down``: its replay began with dumped states
     COORDINATOR: pa.struct([*_LOG, *_HOW_FAR]),
 }  # fmt: skip
 """The columns of a row of each kind, beside ``cluster`` and ``producer_id``."""

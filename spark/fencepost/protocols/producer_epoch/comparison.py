@@ -32,6 +32,7 @@ from fencepost.protocols.producer_epoch.tables import (
     PRODUCER_FENCINGS,
     TRANSACTION_MARKERS,
 )
+from fencepost.replay.log_ends import FOREVER
 
 _TIMESTAMP = pa.timestamp("us", tz="UTC")
 
@@ -89,7 +90,8 @@ def _partition_transactions(
     coordinator's one and ended as that did. An open one is listed as long as the coordinator has a
     transaction whose marker has yet to come in the partition, or one of a later epoch (later_transactions).
     If that was open when the coordinator's log was deleted, no coordinator has it. Where compaction removed
-    records of the coordinator, answers may show the transactions, unless they were counted before.
+    records of the coordinator, answers may show the transactions, unless they were counted before. It leaves
+    the newest record of each id: what is open and listed in none of these, the coordinator has ended.
     What was open when the topic was deleted was not listed if no coordinator ever had it, and it was if the
     coordinator had it from before the deletion until after it.
     """
@@ -127,17 +129,20 @@ def _partition_transactions(
     left = comparison.left(has_own_marker & is_counted, listings - ended_before, moments.created_once)
     later = later_transactions(comparison, facts)
     completions = _Completions(comparison, key_count)
-    # what is complete will have no marker any more
-    is_over = completions.are_past(rows, keys, facts) & (known_past | completions.are_of_one[keys])
     # nor will what a deleted log of the coordinator had open
     was_lost = np.bincount(comparison.listed_keys[longs(comparison.listed["lost"]) == 1], minlength=key_count)
-    has_none = ((left <= 0) | (was_lost[keys] > 0)) & known_past
+    # what is complete will have no marker any more
+    are_past = completions.are_past(rows, keys, facts)
+    is_over = (are_past & completions.are_of_one[keys]) | (
+        known_past & (are_past | (left <= 0) | (was_lost[keys] > 0))
+    )
+    is_compacted = ~is_over & _ended_where_compacted(rows, moments, facts, are_past | (listings == 0))
     # a marker of an older epoch than the newest batch is refused
     behind = longs(rows["newest_epoch"]) - longs(rows["producer_epoch"])
     will_end, may_end = (
         (unfinished > 0) & (behind == step) | flags for step, flags in ((0, later.will), (1, later.may))
     )
-    is_listed_while_open = np.where(will_end, 1, np.where((has_none | is_over) & ~may_end, 0, UNKNOWN))
+    is_listed_while_open = np.where(will_end, 1, np.where((is_over | is_compacted) & ~may_end, 0, UNKNOWN))
     # a name tells of which incarnation of the topic it is if there was only one
     was_listed = (will_end & moments.created_once) | comparison.listed_when_removed(facts)
     never_listed = (left <= 0) & known_past & ~will_end & ~may_end
@@ -162,8 +167,7 @@ def _partition_transactions(
         completions.ended_by_another(keys, longs(rows["aborted"]), ends_part, known_past),
         was_ended,
     )
-    is_shown = _shown_by_answers(comparison, (open_ == 0) & by_coordinator)
-    was_ended = np.where((was_ended == UNKNOWN) & is_shown, 1, was_ended)
+    was_ended[(was_ended == UNKNOWN) & _shown_by_answers(comparison, (open_ == 0) & by_coordinator)] = 1
     is_listed_when_closed = np.where(by_coordinator, was_ended, np.where(ends_part == 1, 1, by_operator))
     listed = np.where(open_ == 1, is_listed_while_open, np.where(open_ == 0, is_listed_when_closed, UNKNOWN))
     outcome = pc.if_else(
@@ -174,7 +178,11 @@ def _partition_transactions(
         "transactional_id": moments.transactional_id,
         "listed": nullable(listed, pa.bool_()),
         **why_unknown(listed, open_, left, moments),
-        **_of_dangling((open_ == 1) & (listed == 0), outcome, was_lost[keys] > 0),
+        **_of_dangling(
+            (open_ == 1) & (listed == 0),
+            pc.if_else(pa.array(is_compacted), "unknown", outcome),
+            was_lost[keys] > 0,
+        ),
         "from_position": rows["first_offset"],
         "to_position": rows["ended_position"],
         "from_time": nullable(moments.began_ms, _TIMESTAMP),
@@ -183,6 +191,25 @@ def _partition_transactions(
         ),
     }
     return table_of(PARTITION_TRANSACTIONS.arrow_schema, columns)
+
+
+def _ended_where_compacted(rows: pa.Table, moments: Moments, facts: Facts, known_ended: Flags) -> Flags:
+    """Which open transactions of partitions may have begun in the compacted part of their coordinator's log,
+    which is known past them, and lie in a log that was captured later than all that may have ended there.
+    ``known_ended``: nor later than what the log still has of their epochs.
+
+    The newest record of an id that the log still names is not of a later time than that part, or is behind
+    it. Of one that is gone, the time is not known.
+    """
+    ended: Flags = known_ended & moments.reached & ~moments.begins_since & (longs(rows["open"]) == 1)
+    ended &= ~moments.handed_down
+    places = np.flatnonzero(ended)
+    columns = (rows[name].take(pa.array(places)).to_pylist() for name in ("cluster", "name"))
+    is_named = moments.transactional_id.is_valid().to_numpy(zero_copy_only=False)
+    for at, cluster, name in zip(places.tolist(), *columns, strict=True):
+        until_ms = int(moments.compacted_ms[at]) if is_named[at] else FOREVER - 1
+        ended[at] = facts.is_known_past((cluster, name), until_ms)
+    return ended
 
 
 def _of_dangling(dangling: Flags, outcome: pa.Array, was_lost: Flags) -> dict[str, pa.Array]:

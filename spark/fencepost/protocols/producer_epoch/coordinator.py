@@ -7,8 +7,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from itertools import pairwise
 
+from fencepost.protocols.producer_epoch.request_rows import RequestRow
+from fencepost.reasons import LOST_IN_ELECTION, RECORDS_LOST, Unknown
 from fencepost.replay.coordinator_logs import ONLY, Incarnation
 from fencepost.replay.coverage import LogKey, begins, is_whole
+from fencepost.replay.keys import TRANSACTIONS_TOPIC
 from fencepost.replay.log_ends import FOREVER, NEVER, NOT_PAST, KnownPast
 from fencepost.replay.logs import Log, Term
 from fencepost.replay.terms import Terms
@@ -30,13 +33,15 @@ class Coordinator:
         began: tuple[int, int] | None = None,
         incarnation: Incarnation = ONLY,
         unlike: Set[int] = frozenset(),
+        gaps: Set[tuple[int, int]] = frozenset(),
     ) -> None:
         """``leaders``: broker ids by leader epoch; ``past``: LogEnd.known_past; ``replicated``: whether
         a record takes effect only after other brokers have it; ``clean``: the leader epochs that are
         known to have begun without an unclean election; ``kraft_since``: the first one that the metadata log
         has; ``began``: the offsets from and to which the log was known before it was compacted;
         ``incarnation``: the one of ``__transaction_state`` whose log it is; ``unlike``: the brokers whose
-        request logs do not belong to it (replay.unlike_lines).
+        request logs do not belong to it (replay.unlike_lines); ``gaps``: the times from and to which
+        records of accepted requests are gone.
         """
         self.key = key
         self.replicated = replicated
@@ -49,6 +54,8 @@ class Coordinator:
         terms = log.terms(leaders)
         self.terms = Terms(terms, log.stretches, begun=incarnation.has_begun, past=past)
         self._cut = _cut_terms(terms, clean) if replicated else set()
+        self._gaps = gaps
+        self._is_handed_down = began is not None
         self._kraft_since = kraft_since
         self.begins = {stretch.number: begins(log, stretch) for stretch in log.stretches}
         if log.base is not None and began is not None and began[1] > log.base.to:
@@ -70,14 +77,38 @@ class Coordinator:
         """
         return ms > term.last_ms and (term.stretch, term.leader_epoch) in self._cut
 
-    def has_lost(self, broker_id: int, from_ms: int, to_ms: int) -> bool:
-        """Whether an unclean election may have taken what a broker wrote in a period."""
-        return any(self.may_have_lost(term, to_ms) for term in self.terms.around(broker_id, from_ms, to_ms))
+    def is_in_gap(self, request: RequestRow) -> bool:
+        """Whether a request came while records were written that are gone, without a hole."""
+        return any(
+            from_ms < request.responded_ms and request.requested_ms < to_ms for from_ms, to_ms in self._gaps
+        )
+
+    def why_lost(self, request: RequestRow) -> Unknown | None:
+        """Why records from around a request may be gone without a hole; None if they are not."""
+        log, to_ms = f"{TRANSACTIONS_TOPIC}-{self.key[2]}", request.responded_ms
+        around = self.terms.around(request.broker_id, request.requested_ms, to_ms)
+        if any(self.may_have_lost(term, to_ms) for term in around):
+            return Unknown(
+                LOST_IN_ELECTION,
+                f"an unclean election may have taken records of {log} from around this request",
+            )
+        if self.is_in_gap(request):
+            return Unknown(
+                RECORDS_LOST,
+                f"records lost: {log} has nothing of what its broker accepted around this request",
+            )
+        return None
 
     def how_far(self, known_from: tuple[int | None, int | None]) -> tuple[object, ...]:
-        """``whole`` to ``cut`` of a row of account.COORDINATOR. ``known_from``: as the method gives it."""
-        is_cut = bool(self._cut)
-        return (is_whole(self.log) and not is_cut, *known_from, *self.known_to(), is_cut)
+        """``whole`` to ``handed_down`` of account.COORDINATOR. ``known_from``: as the method gives it."""
+        is_cut = bool(self._cut or self._gaps)
+        return (
+            is_whole(self.log) and not is_cut,
+            *known_from,
+            *self.known_to(),
+            is_cut,
+            self._is_handed_down,
+        )
 
     def known_to(self) -> tuple[int, int | None]:
         """The time up to which the log is known: at least the newest of its last term, and the broker by

@@ -28,7 +28,6 @@ from fencepost.protocols.producer_epoch.witnesses import WitnessedState
 from fencepost.reasons import (
     ALL_KNOWN,
     CLEANED_AWAY,
-    LOST_IN_ELECTION,
     NO_ANSWER,
     NOT_CAPTURED,
     SEVERAL_STATES,
@@ -211,12 +210,9 @@ def _unknown(
 def _no_record(request: RequestRow, coordinator: Coordinator | None, log: str, *, is_init: bool) -> Unknown:
     if coordinator is not None and request.broker_id in coordinator.unlike:
         return other_log(request.broker_id, log)
-    around = (request.broker_id, request.requested_ms, request.responded_ms)
-    if coordinator is not None and coordinator.has_lost(*around):
-        return Unknown(
-            LOST_IN_ELECTION,
-            f"an unclean election may have taken records of {log} from around this request",
-        )
+    lost = None if coordinator is None else coordinator.why_lost(request)
+    if lost is not None:
+        return lost
     # nothing comes behind the end of a deleted log
     newest_ms = None if coordinator is None or coordinator.incarnation.is_gone else coordinator.log.newest_ms
     if newest_ms is not None and newest_ms < request.responded_ms:

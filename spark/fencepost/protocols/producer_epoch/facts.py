@@ -29,7 +29,8 @@ class CoordinatorCoverage:
     """How much of a coordinator's log about one producer id is known.
 
     ``whole``: the log has no hole, from its beginning or from the end of compaction on, and no unclean
-    election may have taken records of it (``cut``). ``whole_ms`` is the time of that (UNKNOWN for the
+    election may have taken records of it (``cut``). Its replay may have begun with dumped states
+    (``handed_down``). ``whole_ms`` is the time of that (UNKNOWN for the
     beginning), ``known_ms`` the time at which the log ends (FOREVER: nothing was written afterwards), by the
     clocks of the brokers ``whole_by`` and ``known_by`` (UNKNOWN where several brokers, or none, may have
     dated it). Compaction removed no transaction of an epoch above ``compacted_epoch``; where states are
@@ -47,6 +48,7 @@ class CoordinatorCoverage:
     known_ms: int
     known_by: int
     cut: bool = False
+    handed_down: bool = False
     counted_from: int = UNKNOWN
 
     def merge(self, other: CoordinatorCoverage) -> CoordinatorCoverage:
@@ -62,6 +64,7 @@ class CoordinatorCoverage:
             min(self.known_ms, other.known_ms),
             self.known_by if self.known_by == other.known_by else UNKNOWN,
             self.cut or other.cut,
+            self.handed_down or other.handed_down,
             # neither of two transactional ids has counted all transactions of the producer id
             UNKNOWN,
         )
@@ -254,10 +257,11 @@ def _unnamed_producers(
     return coverage
 
 
-def _how_far(rows: pa.Table) -> Iterator[tuple[bool, int, int, int, int, bool]]:
-    """``whole`` to ``cut`` of rows of the kinds COORDINATOR and KNOWN."""
+def _how_far(rows: pa.Table) -> Iterator[tuple[bool, int, int, int, int, bool, bool]]:
+    """``whole`` to ``handed_down`` of rows of the kinds COORDINATOR and KNOWN."""
     times = (longs(rows[name]).tolist() for name in ("whole_ms", "whole_by", "known_ms", "known_by"))
-    return zip(rows["whole"].to_pylist(), *times, rows["cut"].to_pylist(), strict=True)
+    flags = (rows[name].to_pylist() for name in ("cut", "handed_down"))
+    return zip(rows["whole"].to_pylist(), *times, *flags, strict=True)
 
 
 def named_producers(accounts: Account) -> dict[tuple[str, int], CoordinatorCoverage]:

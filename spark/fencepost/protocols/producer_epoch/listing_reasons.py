@@ -21,7 +21,9 @@ from fencepost.reasons import (
 
 _HOLE = Unknown(NOT_CAPTURED, "a part of the partition's log, which may have its marker, was not captured")
 _COORDINATORS_HOLE = Unknown(NOT_CAPTURED, "the coordinator's log, or a part of it, was not captured")
-_CUT = Unknown(LOST_IN_ELECTION, "an unclean election may have taken records of the coordinator's log")
+_CUT = Unknown(
+    LOST_IN_ELECTION, "an election, or an older disk, may have taken records of the coordinator's log"
+)
 _CLEANED = Unknown(CLEANED_AWAY, "compaction has removed records of the coordinator's log of that time")
 _BY_NAME = Unknown(TOPIC_UNKNOWN, "the coordinator's records have only the name of the topic")
 _ENDS = Unknown(EVIDENCE_ENDS, "the coordinator's log is not known past the begin of the transaction")

@@ -25,8 +25,9 @@ class Moments:
 
     ``begins_since``: whether it began after the compacted part of that log. ``ends_since``: whether it ended
     after that, or has not ended. ``whole``: whether the log has no hole, and lost nothing in an election
-    (``cut``: it may have); ``known_past``: whether it is also
-    known past its first batch.
+    (``cut``: it may have); ``reached``: whether it is also known past its first batch, though perhaps not
+    what was there; ``known_past``: that, too. ``compacted_ms``: the newest time in its compacted part;
+    ``handed_down``: whether a replay of that part has handed down its states.
     ``began_ms``: when the Produce of the first batch was answered, else the batch's own timestamp, which is
     the client's; ``ended_ms``: the time of its marker, or when its topic was deleted. ``created_once``:
     whether its topic was created only once.
@@ -72,7 +73,10 @@ class Moments:
         )
         self.whole: Flags = np.array([each.whole for each in coverages], dtype=np.bool_)
         self.cut: Flags = np.array([each.cut for each in coverages], dtype=np.bool_)
-        self.known_past: Flags = self.whole & self.begins_since & ((known_ms == FOREVER) | dated | marked)
+        self.reached: Flags = self.whole & ((known_ms == FOREVER) | dated | marked)
+        self.known_past: Flags = self.reached & self.begins_since
+        self.compacted_ms: Longs = whole_ms
+        self.handed_down: Flags = np.array([each.handed_down for each in coverages], dtype=np.bool_)
 
 
 def _newest_markers(transactions: pa.Table, coverages: list[CoordinatorCoverage], newest: pa.Table) -> Longs:

@@ -95,6 +95,8 @@ class States:
         # a line is written after its request was handled, never before: only its arrival may be earlier
         late_ms = self._late_lines.at(request.broker_id, request.responded_ms)
         start_ms, end_ms = request.requested_ms - late_ms, request.responded_ms
+        if coordinator.is_in_gap(request):
+            return []
         candidates: set[Candidate] = set()
         terms = coordinator.terms.of(request.broker_id, start_ms, end_ms)
         for term in terms:

@@ -46,7 +46,7 @@ from fencepost.protocols.producer_epoch.transaction_log import (
 )
 from fencepost.protocols.producer_epoch.transaction_metadata import TransactionMetadata, Transition
 from fencepost.protocols.producer_epoch.transactions import Transaction, transactions
-from fencepost.protocols.producer_epoch.unlike_lines import recorded_requests
+from fencepost.protocols.producer_epoch.unlike_lines import recorded_requests, unrecorded
 from fencepost.protocols.producer_epoch.unlogged_ends import UnloggedEnds
 from fencepost.protocols.producer_epoch.verifications import verified_during
 from fencepost.protocols.producer_epoch.verified_transactions import Verified, verified_transactions
@@ -66,9 +66,15 @@ from fencepost.replay.request_clocks import (
     differences,
     leaders_by_clock,
 )
-from fencepost.replay.requests import NONE
+from fencepost.replay.requests import LATEST_MS, NONE
 from fencepost.replay.terms import answered_leaders
-from fencepost.replay.unlike_lines import are_shown, unlike_lines
+from fencepost.replay.unlike_lines import (
+    are_shown,
+    batches_after_gaps,
+    gap_before,
+    lost_records,
+    unlike_lines,
+)
 from fencepost.replay.unread_lines import of_request_logs, unread_lines
 from fencepost.replay.unreadable import UnreadPiece, damaged_batches, missing_end, unread_by_log
 
@@ -191,6 +197,7 @@ class TransactionStateManager:
             began=evidence.began,
             incarnation=incarnation,
             unlike=frozenset(each.broker_id for each in unlike),
+            gaps=self._note_lost_records(log, leaders, end),
         )
 
     def _lines_unlike_records(self, log: Log, ids: Iterable[str]) -> list[Difference]:
@@ -207,6 +214,31 @@ class TransactionStateManager:
             [each.requested_ms for each, _ in found],
             [is_recorded for _, is_recorded in found],
         )
+
+    def _note_lost_records(
+        self, log: Log, leaders: Mapping[int, int | None], end: LogEnd
+    ) -> set[tuple[int, int]]:
+        """The gaps in which records of accepted requests are gone: from when, and to when."""
+        asked = [sent for each in self._ids.values() for sent in each.timed_requests]
+        times = ([getattr(sent, name) for sent in asked] for name in ("requested_ms", "responded_ms"))
+        # another log has what was accepted after the end of a deleted one
+        ended = end.known_past(log).is_final and not self._incarnation.is_gone
+        after = batches_after_gaps(log, *times, ended=ended)
+        in_gaps = {asked[n].request_id: at for n, at in enumerate(after.tolist()) if at >= 0}
+        # of several brokers' clocks one may be behind
+        brokers = {leaders.get(epoch) for epoch in set(log.leader_epoch.tolist())}
+        late_ms = 0 if len(brokers) == 1 else LATEST_MS
+        lost = [
+            sent
+            for each in (self._ids.values() if in_gaps else ())
+            for sent in unrecorded(
+                (sent for sent in each.timed_requests if sent.request_id in in_gaps), each.records, late_ms
+            )
+        ]
+        self._clock_differences += lost_records(
+            [(sent.broker_id, sent.requested_ms, sent.responded_ms) for sent in lost]
+        )
+        return {gap_before(log, at) for at in {in_gaps[sent.request_id] for sent in lost}}
 
     def add_to(self, rows: CoordinatorRows, forgotten: Forgotten) -> None:
         """Replay every transactional id, and add its rows. ``forgotten``: what the deleted logs of the

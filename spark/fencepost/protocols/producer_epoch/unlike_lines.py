@@ -35,6 +35,22 @@ def recorded_requests(
             before = content
 
 
+def unrecorded(
+    requests: Iterable[RequestRow], records: Iterable[TransactionRecord], after_ms: int
+) -> Iterator[RequestRow]:
+    """The accepted requests of a transactional id of which no record has what they wrote, up to ``after_ms``
+    after the answer.
+    """
+    first_ms: dict[Content, int] = {}
+    for content, ms in ((each, record.timestamp_ms) for record in records for each in _contents(record)):
+        first_ms[content] = min(ms, first_ms.get(content, ms))
+    for each in requests:
+        if each.error == NONE and each.api_key in (INIT, END, ADD_PARTITIONS):
+            written_ms = first_ms.get(_content(each))
+            if written_ms is None or written_ms > each.responded_ms + after_ms:
+                yield each
+
+
 def _is_half(request: RequestRow) -> bool:
     """Whether it presents a producer id without an epoch or the reverse, which no coordinator accepts."""
     return (request.producer_id in _NOTHING) != (request.producer_epoch in _NOTHING)
