@@ -329,12 +329,13 @@ BatchLeaderEpochKnown ==
     \A p \in DOMAIN appendedLeaderEpoch : appendedLeaderEpoch[p] >= 0 => leaderEpochGiven[p]
 
 \* Each entry of a leader-epoch-checkpoint says where its epoch begins in the log: no batch of it or a newer one stands
-\* before that offset, and no older one behind.
+\* before that offset, and no older one behind. Up to the next entry all batches are of this epoch.
 \*
 \* Where it does not hold: a new leader writes its epoch before its first batch, at the end of its log, also of one that
 \* nobody has written to yet; that entry agrees. Retention moves the first entry to the start of the log, and what the
 \* cleaner removed contradicts none. The file is rewritten in place: only what it was when it was read last is judged,
-\* and a copy taken while the log was written may lag. Where batches are missing it is unknown.
+\* and a copy taken while the log was written may lag: that the newest epochs have no entry is not judged. Where batches
+\* are missing it is unknown.
 \*
 \* On call: clients and followers that ask this replica where an epoch ends are told wrong: consumers reset or skip,
 \* followers truncate what is committed, or keep what is not. Move the leadership to a replica whose file agrees; then
