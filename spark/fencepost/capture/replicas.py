@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import groupby
-from operator import itemgetter
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from fencepost.capture.plan import SEGMENT
 from fencepost.capture.rows import OUTCOME
@@ -18,8 +18,6 @@ CONTRADICTION = "contradiction"
 
 _HAS_DELETE_HORIZON = 0x40
 """In a batch's attributes: the log cleaner wrote it (DefaultRecordBatch)."""
-_WHOLE = ("record_count", "base_offset", "last_offset", "attributes")
-_LOG = ("cluster", "broker_id", "file")
 
 
 def differences(batches: pa.Table, known: pa.Table) -> pa.RecordBatch:
@@ -27,33 +25,37 @@ def differences(batches: pa.Table, known: pa.Table) -> pa.RecordBatch:
     fault for each file. A follower appends what it fetches as it is, with its checksum; only the log cleaner
     of each replica writes batches anew.
     """
-    rows = zip(batches.to_pylist(), known.to_pylist(), strict=True)
-    pairs = [(row, other) for row, other in rows if _is_as_written(row) and _is_as_written(other)]
-    pairs.sort(key=lambda pair: (*_place(pair[0]), pair[0]["position"]))
-    faults = [_fault(list(of_file)) for _, of_file in groupby(pairs, key=lambda pair: _place(pair[0]))]
-    schema = OUTCOME.arrow_schema
-    return pa.RecordBatch.from_pylist([dict.fromkeys(schema.names) | each for each in faults], schema)
+    written = pc.and_(_as_written(batches), _as_written(known))
+    batches, known = (each.filter(written) for each in (batches, known))
+    place = pc.binary_join_element_wise(batches["broker_id"].cast("string"), batches["file"], ":")
+    order = np.argsort(batches["position"].to_numpy(), kind="stable")
+    _, first, counts = np.unique(
+        place.to_numpy(zero_copy_only=False)[order], return_index=True, return_counts=True
+    )
+    at = pa.array(order[first])
+    found = zip(batches.take(at).to_pylist(), known.take(at).to_pylist(), counts.tolist(), strict=True)
+    faults = [_fault(batch, other["broker_id"], count - 1) for batch, other, count in found]
+    return pa.RecordBatch.from_pylist(faults, OUTCOME.arrow_schema)
 
 
 COMPARED = Compared("crc", ("record_count", "last_offset", "attributes", "broker_id"), differences)
 
-_place = itemgetter(*_LOG)
+
+def _as_written(batches: pa.Table) -> pa.ChunkedArray:
+    """Which of them no log cleaner can have written: they lack no record."""
+    spans = pc.add(pc.subtract(batches["last_offset"], batches["base_offset"]), 1)
+    horizons = pc.bit_wise_and(batches["attributes"], _HAS_DELETE_HORIZON)
+    return pc.and_(pc.equal(batches["record_count"], spans), pc.equal(horizons, 0))
 
 
-def _is_as_written(batch: dict[str, Any]) -> bool:
-    count, first, last, attributes = (batch[name] for name in _WHOLE)
-    return bool(count == last - first + 1 and not attributes & _HAS_DELETE_HORIZON)
-
-
-def _fault(pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> dict[str, Any]:
-    batch, known = pairs[0]
+def _fault(batch: dict[str, Any], broker_id: int, others: int) -> dict[str, Any]:
     return {
-        **{name: batch[name] for name in _LOG},
+        **dict.fromkeys(OUTCOME.columns),
+        **{name: batch[name] for name in ("cluster", "broker_id", "file", "position")},
         "kind": SEGMENT,
-        "position": batch["position"],
         "length": batch["size"],
         "reason": CONTRADICTION,
-        "detail": _detail(batch, known["broker_id"], len(pairs) - 1),
+        "detail": _detail(batch, broker_id, others),
     }
 
 
