@@ -301,7 +301,8 @@ BrokerEpochNeverFalls ==
 \* In the log of a partition no batch of an older leader epoch follows one of a newer. Replicas find where their logs
 \* part by this order.
 \*
-\* Where it does not hold: what a deposed leader wrote, and its successor has written over, is no part of the log. A
+\* Where it does not hold: what a deposed leader wrote, and its successor has written over, is no part of the log. Where
+\* one replica has the older batch and others have newer ones, its file is a fault (out_of_order in fct_quarantine). A
 \* message format before 0.11 has no leader epoch (-1) and can stand before or behind. Across a hole in the log it can
 \* be violated, never hold.
 \*

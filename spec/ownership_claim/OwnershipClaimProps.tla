@@ -229,8 +229,8 @@ NoStaleJoinAdmitted ==
 \* and is abandoned before it has one. So one generation has one assignment, and a number says which.
 \*
 \* Where it does not hold: within one life of a group: one that was deleted starts again. A static member that is
-\* replaced has its generation written a second time, which is no step. Of abandoned generations only JoinGroup
-\* answers and the coordinator's log tell; without them a step over several is unknown.
+\* replaced has its generation written a second time, which is no step, whatever it assigns. Of abandoned generations
+\* only JoinGroup answers and the coordinator's log tell; without them a step over several is unknown.
 \*
 \* On call: the coordinator gave a generation out twice, or left some out: two members may hold different assignments
 \* of one generation, and both commit. Look for an unclean election of this partition of __consumer_offsets, or a

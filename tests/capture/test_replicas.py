@@ -23,7 +23,7 @@ EVERYWHERE = pytest.mark.parametrize("site", ["process", "processes", "spark"], 
 CAPTURE, PARTITION, SEGMENT = "producers-failover-4.3.1", "failover-0", "00000000000000000000.log"
 OFFSET = 8
 """Of the batch that is another one in a replica; another batch follows it in the segment."""
-_CRC, _ATTRIBUTES, _COUNT = 17, 21, 57
+_LEADER_EPOCH, _CRC, _ATTRIBUTES, _COUNT = 12, 17, 21, 57
 Edit = Callable[[bytearray, int], None]
 
 
@@ -82,6 +82,20 @@ def test_a_replica_is_compared_with_what_another_run_has_read(site: Site, captur
     assert found(site) == []
     site.capture(first, second)
     assert found(site) == [("contradiction", str(file), position)]
+
+
+def of_an_older_epoch(data: bytearray, position: int) -> None:
+    struct.pack_into(">i", data, position + _LEADER_EPOCH, 0)
+
+
+def test_a_replica_whose_leader_epochs_fall_is_told(site: Site, captures: Path) -> None:
+    """Where the others have a newer one, the older batch looks like one that was written over."""
+    brokers = replicas(captures, site)
+    file, position = edited(site, of_an_older_epoch)
+    site.capture(*brokers)
+    assert found(site) == [("out_of_order", str(file), position)]
+    epochs = {row["leader_epoch"] for row in site.rows(tables.BATCHES) if row["base_offset"] == OFFSET}
+    assert epochs == {0, 1}, "the row of the older one stays"
 
 
 def fewer_records(data: bytearray, position: int) -> None:
