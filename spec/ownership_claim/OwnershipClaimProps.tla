@@ -228,8 +228,8 @@ NoStaleJoinAdmitted ==
 \* The generation of a group grows by one with each assignment that is written, and with each generation that begins
 \* and is abandoned before it has one. So one generation has one assignment, and a number says which.
 \*
-\* Where it does not hold: within one life of a group: one that was deleted starts again. A static member that is
-\* replaced has its generation written a second time, which is no step, whatever it assigns. Of abandoned generations
+\* Where it does not hold: within one life of a group: one that was deleted starts again. A generation that is written
+\* a second time, as when a static member is replaced, is no step, whatever it assigns then. Of abandoned generations
 \* only JoinGroup answers and the coordinator's log tell; without them a step over several is unknown.
 \*
 \* On call: the coordinator gave a generation out twice, or left some out: two members may hold different assignments
