@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from fencepost.capture.files import opened_here
 from fencepost.capture.log_dirs import base_offset
@@ -53,28 +53,32 @@ def header_pieces(source: Source) -> Iterator[HeaderPiece]:
             )
             walk = headers.walk
             final = walk.stop != "limit"
-            fault = _fallen(walk.batches, epoch)
-            told = walk if fault is None else replace(walk, faults=(*walk.faults, fault))
-            yield HeaderPiece(0, told, final, headers)
+            faults = sorted((*walk.faults, *_falls(walk.batches, epoch)), key=lambda each: each.position)
+            yield HeaderPiece(0, replace(walk, faults=tuple(faults)), final, headers)
             position = walk.consumed_to
             if walk.batches.num_rows:
                 least = walk.batches["last_offset"][-1].as_py() + 1
-                epoch = max(epoch, pc.max(walk.batches["leader_epoch"]).as_py())
+                epoch = int([epoch, *_epochs(walk.batches)[-1:]][-1])
 
 
-def _fallen(batches: pa.RecordBatch, before: int) -> Fault | None:
-    """The fault of the first batch whose leader epoch is older than one in front of it in the file, of which
-    ``before`` is the newest of those that were read. Its row stays: other replicas may tell the same.
-    """
+def _epochs(batches: pa.RecordBatch) -> NDArray[np.int32]:
+    """The leader epochs of those that have one."""
     epochs = batches["leader_epoch"].to_numpy()
-    newest = np.maximum.accumulate(np.concatenate([[before], epochs]))[:-1]
-    fallen = np.flatnonzero((epochs < newest) & (epochs != NO_EPOCH))
-    if not len(fallen):
-        return None
-    at = int(fallen[0])
-    position, size, offset = (batches[name][at].as_py() for name in ("position", "size", "base_offset"))
-    detail = (
-        f"the batch at offset {offset} has leader epoch {epochs[at]}, and one in front of it {newest[at]}: "
-        "let this broker fetch the partition again into an empty folder, unless all replicas have it"
-    )
-    return Fault(position, size, "out_of_order", detail)
+    return np.asarray(epochs[epochs != NO_EPOCH])
+
+
+def _falls(batches: pa.RecordBatch, before: int) -> Iterator[Fault]:
+    """A fault for each batch whose leader epoch is older than that of the batch in front of it in the file,
+    which for the first one is ``before``. Its row stays: all replicas may tell the same.
+    """
+    having = np.flatnonzero(batches["leader_epoch"].to_numpy() != NO_EPOCH)
+    epochs = np.concatenate([[before], _epochs(batches)])
+    for number in np.flatnonzero(epochs[1:] < epochs[:-1]).tolist():
+        at = int(having[number])
+        position, size, offset = (batches[name][at].as_py() for name in ("position", "size", "base_offset"))
+        detail = (
+            f"the batch at offset {offset} has leader epoch {epochs[number + 1]}, the one in front of it "
+            f"{epochs[number]}: let this broker fetch the partition again into an empty folder, unless all "
+            "replicas have both"
+        )
+        yield Fault(position, size, "out_of_order", detail)
