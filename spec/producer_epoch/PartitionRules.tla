@@ -57,8 +57,8 @@ NoDanglingTransaction == \A x \in partitionTransactions : x.open => ~Dangling(x)
 \* but to find out how it came. Else whether its records are visible was decided by accident. Compare them with what
 \* the producer meant: if the marker was a COMMIT, readers saw records that the application believes aborted; if an
 \* ABORT, none were seen. Find out how it came: a late batch (its timestamp is older than the marker before it), a
-\* zombie, a marker that came twice (one_marker_each names the transaction that it belongs to), or one that never came
-\* (every_marker_is_written).
+\* zombie, a marker that came twice (from one coordinator: one_marker_each names the transaction that it belongs to), or
+\* one that never came (every_marker_is_written).
 \* @violated("records were written outside of their producer's transactions")
 \* @invariant("no_write_outside_transaction", "critical", "transaction")
 NoWriteOutsideTransaction == \A x \in partitionTransactions : ~x.open => x.listed
@@ -66,13 +66,14 @@ NoWriteOutsideTransaction == \A x \in partitionTransactions : ~x.open => x.liste
 \* Each aborted transaction of a partition is in the transaction index of its segments, from which brokers tell readers
 \* what to leave out. A transaction that is missing there is read as if it had committed.
 \*
-\* Where it does not hold: the index is the leader's own and is rebuilt when a broker starts after a crash. A segment
-\* without a captured index is unknown, and so are transactions that are open or end in a hole of the log.
+\* Where it does not hold: each replica has an index of its own, which a broker rebuilds when it starts after a crash;
+\* one that lacks the transaction and has a later one of the same segment is enough. A segment without a captured index is
+\* unknown, and so are one that the log cleaner was in and transactions that are open or end in a hole of the log.
 \*
-\* On call: read_committed consumers of this partition receive aborted records. Each replica has an index of its own:
-\* move the leadership to one whose .txnindex has the transaction (first_offset in the verdict), then delete the
-\* partition's folder on the other broker while it is stopped, so that it is fetched again. Tell the readers of the
-\* offsets from first_offset to last_offset.
+\* On call: read_committed consumers receive aborted records from the replica whose index lacks them
+\* (unindexed_broker_id in silver.partition_transactions). If it leads the partition, move the leadership to one whose
+\* .txnindex has the transaction, then delete the partition's folder on that broker while it is stopped, so that it is
+\* fetched again. Tell the readers of the offsets from first_offset to last_offset.
 \* @violated("an aborted transaction is missing in the transaction index")
 \* @invariant("aborted_transactions_are_indexed", "critical", "transaction")
 AbortedTransactionsAreIndexed == \A x \in partitionTransactions : ~x.open /\ x.aborted => x.indexed

@@ -70,8 +70,10 @@ BrokerKeepsItsAddPartitionsRuleReach == ~\E a \in addPartitionsToTxns : a.error 
 EveryMarkerIsWrittenReach == ~\E m \in transactionMarkers : m.completed
 
 \* No marker is written.
-MarkerOfTheRightTypeReach          == ~\E m \in transactionMarkers : m.found >= 1 \/ m.wrong >= 1
-OneMarkerEachReach                 == ~\E m \in transactionMarkers : m.found >= 1
+MarkerOfTheRightTypeReach == ~\E m \in transactionMarkers : m.found >= 1 \/ m.wrong >= 1
+
+\* No coordinator writes a marker again that its predecessor had written.
+OneMarkerEachReach == ~\E m \in transactionMarkers : m.found >= 2
 
 \* No marker is written by a later coordinator than the one that prepared the transaction.
 MarkerCoordinatorEpochInOrderReach ==

@@ -233,8 +233,8 @@ def test_epochs_and_sequences_hold_wherever_brokers_kept_them(audit: Any) -> Non
             name: {"no_stale_epoch_granted", "no_stale_end_granted", "no_retry_fenced", "epoch_headroom"}
             for name in ENDS
         },
-        # the retry after a failover (KAFKA-20357), and markers written again by the next coordinator
-        **{name: {"no_retry_fenced", "one_marker_each"} for name in FAILOVERS},
+        # the retry after a failover (KAFKA-20357)
+        **{name: {"no_retry_fenced"} for name in FAILOVERS},
     }
     for name in ("ends-4.0.2", "ends-4.2.1"):
         expected[name].add("next_producer_id_at_exhaustion")  # KAFKA-20310

@@ -2,8 +2,8 @@
 
 A small model costs little but the start of a JVM and the first run of its code. A JVM that is kept has loaded
 its classes; before each run ``Checkpoint.java`` sets their static fields back. Another JVM follows where
-threads of a run go on after its end. Where Java does not let fields be set back, each run has its own again, and
-so has a run in whose course the kept one ends.
+threads of a run go on after its end. Where Java does not let fields be set back, each run has its own again,
+and so has a run in whose course the kept one ends.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class _Kept:
         self._refused = False
 
     def run(self, call: Call, timeout: float) -> Ended | None:
-        """As the module's function; None where Java does not let this JVM run anything, or it ends meanwhile."""
+        """As the module's function; None if Java does not let this JVM run anything, or it ends meanwhile."""
         with self._turn:
             return None if self._refused else self._answer(call, timeout)
 

@@ -154,6 +154,7 @@ def _replay(
         expirations(metadata),
         created_once=topics_created_once(metadata),
         gone={name: each.gone for name, each in metadata.items()},
+        cleaned=bronze[CLEANED.name],
         starts=bronze[LOG_STARTS.name],
     )
     of_partitions = list(replay_partitions(partitions, connections_refused_produce(requests)))
@@ -261,6 +262,8 @@ def bronze_of(case: Case) -> Bronze:
             _write_snapshot(bronze, name, entry)
     for name, index in case.get("aborted", {}).items():
         _write_index(bronze, name, index)
+    for index in case.get("indexes", []):
+        _write_index_of_replica(bronze, **index)
     _write_checkpoints(bronze, case)
     for number, request in enumerate(case.get("requests", [])):
         if not request.get("lost"):
@@ -437,6 +440,28 @@ def _write_index(bronze: Bronze, name: str, index: list[list[int]]) -> None:
         bronze[ABORTED_TRANSACTIONS.name].append({**row, **entry})
     if not index:
         bronze[ABORTED_TRANSACTIONS.name].append({**row, "position": 0})
+
+
+def _write_index_of_replica(
+    bronze: Bronze,
+    log: str,
+    broker: int,
+    entries: list[list[int]],
+    segment: int = 0,
+    *,
+    cleaned: bool = False,
+    damaged: bool = False,
+) -> None:
+    """Entries have the producer id, the first offset and the marker's."""
+    file = {"broker_id": broker, "file": f"/broker-{broker}/{log}/{segment:020d}.txnindex"}
+    names = ("producer_id", "first_offset", "last_offset")
+    for at, entry in enumerate(entries):
+        row = {**_place(log), **file, "segment_offset": segment, "position": at}
+        bronze[ABORTED_TRANSACTIONS.name].append({**row, **dict(zip(names, entry, strict=True))})
+    if cleaned:
+        bronze[CLEANED.name].append({**_place(log), **file, "cleaned_to": 1})
+    if damaged:
+        bronze[QUARANTINE.name].append({**file, "kind": "aborted_index", "position": 9})
 
 
 def _request(number: int, request: Mapping[str, Any]) -> dict[str, Any]:

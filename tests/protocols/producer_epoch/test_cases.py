@@ -75,7 +75,8 @@ def _unlogged(r: Row) -> str:
 
 
 def _marker(r: Row) -> str:
-    counts = f"found {_or_unknown(r['found'])}, wrong {_or_unknown(r['wrong'])}"
+    several = f" of {r['coordinators']}" if (r["found"] or 0) > 1 else ""
+    counts = f"found {_or_unknown(r['found'])}{several}, wrong {_or_unknown(r['wrong'])}"
     done = "completed" if r["completed"] else "not completed"
     where = f", at {r['marker_position']}" if r["marker_position"] is not None else ""
     producer = _producer(r["producer_id"], r["producer_epoch"])
@@ -89,6 +90,7 @@ def _marker(r: Row) -> str:
 def _partition_transaction(r: Row) -> str:
     of = _or_unknown(r["transactional_id"])
     flags = ", ".join(f"{name} {_flag(r[name])}" for name in ("open", "aborted", "listed", "indexed"))
+    flags += f" (not by broker {r['unindexed_broker_id']})" if r["unindexed_broker_id"] else ""
     flags += f", coordinator {r['coordinator_outcome']}" if r["coordinator_outcome"] else ""
     left = f"to {r['last_offset']}, none of them left" if r["records"] is None else f"{r['records']} records"
     count = f"{r['batches']} batches, {left}"

@@ -18,6 +18,7 @@ COMPLETE = (
     "retry_after_failover", "new_instance_fences", "timeout", "client_bump", "exhausted", "hanging",
     "idempotent", "written_twice", "end_txn", "ended_by_another", "idle_coordinator", "known_past",
     "verified", "verified_offsets", "operator", "lost_marker", "ended_by_others", "operator_between_writes",
+    "late_marker",
 )  # fmt: skip
 COMBINATIONS = 25
 
@@ -34,7 +35,8 @@ COLUMNS = {
          "completed_position"),
     ),
     "transaction_markers": (
-        ("transactional_id", "transaction_partition", "from_position"), ("due_type", "found", "wrong"),
+        ("transactional_id", "transaction_partition", "from_position"),
+        ("due_type", "found", "coordinators", "wrong"),
     ),
     "partition_transactions": (
         ("topic", "partition", "producer_id", "first_offset"),
@@ -92,15 +94,17 @@ def _thinned(name: str, case: Case) -> Iterator[tuple[list[tuple[str, ...]], Cas
 def _values_by_key(rows: Rows, table: str) -> dict[tuple[Any, ...], Row]:
     keys, values = COLUMNS[table]
     return {
-        tuple(row[key] for key in keys): {name: _value(row[name], name) for name in values}
-        for row in rows[table]
+        tuple(row[key] for key in keys): {name: _value(row, name) for name in values} for row in rows[table]
     }
 
 
-def _value(value: Any, name: str) -> Any:
+def _value(row: Row, name: str) -> Any:
     """The value as it is compared. A hole may hide one of two markers, so only "none" and "some" are
-    compared.
+    compared, and whether there are more than coordinators that wrote one.
     """
+    value = row[name]
+    if name == "coordinators" and value is not None:
+        return row["found"] > value
     if name == "coordinator_outcome" and value == "unknown":
         return None
     return value > 0 if name == "found" and value is not None else value

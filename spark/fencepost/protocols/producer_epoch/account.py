@@ -56,6 +56,7 @@ KINDS: dict[str, pa.StructType] = {
             ("open", pa.bool_()),
             ("aborted", pa.bool_()),
             ("indexed", pa.bool_()),
+            ("unindexed_broker_id", pa.int32()),
             ("marker_epoch", pa.int32()),
             ("marker_coordinator_epoch", pa.int32()),
             ("by_operator", pa.bool_()),
@@ -71,8 +72,9 @@ KINDS: dict[str, pa.StructType] = {
     # a marker in a partition's log; ``type`` is ABORT, COMMIT or null where its record could not be read.
     # ``ended_epoch``: the epoch of the batches of the transaction that it ended (-1: it ended none; null: a
     # hole may hide one), with their offsets and records; ``first_known``: no hole hides another marker since
-    # the producer's transaction before. ``by_operator``: no coordinator sent it (null if no line tells), and
-    # if so, who did (marker_senders). ``leader_epoch``: that of the leader that dated it
+    # the producer's transaction before; ``to_end``: none lies between it and the end of the log.
+    # ``by_operator``: no coordinator sent it (null if no line tells), and if so, who did (marker_senders).
+    # ``leader_epoch``: that of the leader that dated it
     MARKER: pa.struct(
         [
             *_LOG,
@@ -87,6 +89,7 @@ KINDS: dict[str, pa.StructType] = {
             ("ended_last_offset", pa.int64()),
             ("ended_records", pa.int64()),
             ("first_known", pa.bool_()),
+            ("to_end", pa.bool_()),
             ("by_operator", pa.bool_()),
             ("client_id", pa.string()),
             ("connection", pa.string()),

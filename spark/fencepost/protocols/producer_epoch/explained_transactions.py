@@ -66,7 +66,18 @@ def _outside(row: Row, line: Row | None) -> str:
     )
 
 
+def _unindexed(row: Row, _: Row | None) -> str:
+    broker = row.get("unindexed_broker_id")
+    of = "its index" if broker is None else f"the index of broker {broker}"
+    return (
+        f"{_wrote(row)}. A marker aborted that at offset {row['to_position']}, and {of} does not have it.\n"
+        "Readers with read_committed get these records where that replica serves them, as if they had been "
+        "committed."
+    )
+
+
 _SENTENCES: dict[str, Callable[[Row, Row | None], str]] = {
     "no_dangling_transaction": _dangling,
     "no_write_outside_transaction": _outside,
+    "aborted_transactions_are_indexed": _unindexed,
 }

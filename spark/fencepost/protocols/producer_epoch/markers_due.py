@@ -118,8 +118,13 @@ def transaction_markers(due: Due, newest: pa.Table, is_past: Flags, facts: Facts
     found = nullable(np.where(is_counted, due_count, UNKNOWN), pa.int64())
     has_wrong = matched & (is_certain | has_marker)
     wrong_count = nullable(np.where(has_wrong, due.wrong.found, UNKNOWN), pa.int64())
+    coordinators = _coordinators(due, is_counted)
     is_known = pc.and_(pc.is_valid(found), pc.is_valid(wrong_count)).to_pylist()
     unknown = _unknown(due, is_known, matched & ~is_certain, facts)
+    unknown = [
+        _MAY_HIDE if each == ALL_KNOWN and several is None else each
+        for each, several in zip(unknown, coordinators.to_pylist(), strict=True)
+    ]
     marker, wrong = due.first_due_marker(), np.where(matched, due.wrong.first, UNKNOWN)
     prepared = longs(rows["prepared_position"])
     prepared_at = nullable(longs(rows["prepared_ms"]), pa.timestamp("us", tz="UTC"))
@@ -130,6 +135,7 @@ def transaction_markers(due: Due, newest: pa.Table, is_past: Flags, facts: Facts
         "transaction_partition": rows["name"],
         "completed": pc.is_valid(rows["completed_position"]),
         "found": found,
+        "coordinators": coordinators,
         "wrong": wrong_count,
         "coordinator_epoch": rows["prepared_by_epoch"],
         "marker_coordinator_epoch": nullable(_coordinator_epochs(due), pa.int32()),
@@ -159,6 +165,9 @@ _ENDED = ("ended_first_offset", "ended_last_offset", "ended_records")
 
 _ENDS = Unknown(EVIDENCE_ENDS, "the partition's log was not captured past the end of the transaction")
 _REMOVED = Unknown(TOPIC_REMOVED, "clocks do not tell whether the marker came before the topic was deleted")
+_MAY_HIDE = Unknown(
+    NOT_CAPTURED, "a part of the partition's log that was not captured may hide another marker"
+)
 _ALIKE = Unknown(NOT_TOLD_APART, "the partition's markers of this epoch cannot be told apart")
 _SHORTENED = Unknown(CLEANED_AWAY, "the beginning of the partition's log was removed")
 _MADE_AGAIN = Unknown(TOPIC_UNKNOWN, "the coordinator's record has only the name of a topic made again")
@@ -190,6 +199,21 @@ def _why_unknown(place: tuple[str, str], facts: Facts, *, ends: bool, fewer: boo
     if place in facts.shortened:
         return _SHORTENED
     return _MADE_AGAIN if place in facts.made_again else _HOLE
+
+
+def _coordinators(due: Due, is_counted: Flags) -> pa.Array:
+    """How many coordinators wrote the markers that were found, unless a hole in the log, or its lost
+    beginning, may hide another of them. Neither can take back that one of them wrote twice.
+    """
+    first, coordinators = due.first_due_marker(), due.coordinators()
+    ended, first_known, to_end = (
+        longs(_take_or_null(due.markers[name], first)) for name in ("ended_epoch", "first_known", "to_end")
+    )
+    # none lies before the one that ended what is in the log
+    is_sure = (to_end == 1) & (due.whole | (ended >= 0) | (first_known == 1))
+    is_known = is_counted & (is_sure | (due.due_count > coordinators))
+    found_none = np.where(is_counted & (due.due_count == 0), 0, UNKNOWN)
+    return nullable(np.where(is_known & (first != UNKNOWN), coordinators, found_none), pa.int32())
 
 
 def _coordinator_epochs(due: Due) -> Longs:

@@ -79,7 +79,9 @@ class MatchedMarkers:
         self.is_only = (self.of_epoch + prepared_before == 1) & ~_may_go_on(self.rows, coverages)
         self.whole = partitions_whole(self.rows, facts)
         self.number += prepared_before - marked_before
-        self.repeats, repeat_count = self._repeats(tolerance_ms)
+        self._repeated_row = self._repeated_rows(tolerance_ms)
+        self.repeats = self._repeated_row != UNKNOWN
+        repeat_count = np.bincount(self._repeated_row[self.repeats], minlength=len(at))
         own = (longs(self.markers["by_operator"]) != 1) & ~self.repeats
         own_before = np.concatenate([[0], np.cumsum(own)])
         own_count = own_before[self._next_marker] - own_before[self._first_marker]
@@ -102,9 +104,22 @@ class MatchedMarkers:
         complete_from = [each.compacted_epoch if each.whole else ANY_EPOCH for each in coverages]
         self.epoch_is_whole: Flags = longs(self.rows["producer_epoch"]) > np.array(complete_from, np.int64)
 
-    def _repeats(self, tolerance_ms: int) -> tuple[Flags, Longs]:
-        """Which markers are repeated_markers.repeats, and how many of them each row has."""
-        found, count = np.zeros(len(self.types), dtype=np.bool_), np.zeros(len(self._at), dtype=np.int64)
+    def coordinators(self) -> Longs:
+        """How many coordinators wrote the markers of each row, each at its epoch; 1 if operators sent all."""
+        of_key = self.row_of_marker()
+        is_of_only = np.append(self.is_only, np.False_)[of_key]
+        is_of_only &= self.types == np.append(self.type, UNKNOWN)[of_key]
+        in_order = np.flatnonzero(self.in_order != UNKNOWN)
+        rows = np.where(is_of_only, of_key, self._repeated_row)
+        rows[self.in_order[in_order]] = in_order
+        epochs = longs(self.markers["coordinator_epoch"])
+        told = (rows != UNKNOWN) & (epochs >= 0)
+        distinct = np.unique(np.stack([rows[told], epochs[told]]), axis=1)
+        return np.maximum(np.bincount(distinct[0], minlength=len(self.type)), 1)
+
+    def _repeated_rows(self, tolerance_ms: int) -> Longs:
+        """The row whose marker each marker repeats (repeated_markers.repeats); UNKNOWN if none."""
+        repeated = np.full(len(self.types), UNKNOWN)
         by_operator = longs(self.markers["by_operator"])
         is_first = np.append(True, self._at[1:] != self._at[:-1])[: len(self._at)]
         more = self.marker_count > self.of_epoch + self.number
@@ -119,9 +134,8 @@ class MatchedMarkers:
             told = marked_ms[places], self.types[places], by_operator[places] == 0, ended[places] == NONE
             markers = [*map(Marker, *told)]
             for marker, at in repeats(transactions, markers, int(self.number[row]), tolerance_ms).items():
-                found[places[marker]] = True
-                count[row + at] += 1
-        return found, count
+                repeated[places[marker]] = row + at
+        return repeated
 
     def row_of_marker(self) -> Longs:
         """For each marker, the place of the first row of its epoch; -1 without one."""

@@ -12,10 +12,11 @@ from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Longs, Piece
 from fencepost.protocols.producer_epoch.expiration import Expiration
 from fencepost.protocols.producer_epoch.log_state import UNKNOWN_LOG, LogState
 from fencepost.protocols.producer_epoch.marker_senders import Senders, senders
-from fencepost.protocols.producer_epoch.producer_state import DATA, MARKER, NONE
+from fencepost.protocols.producer_epoch.producer_state import DATA, MARKER, MARKER_TYPES, NONE
 from fencepost.protocols.producer_epoch.state import dump_offset
 from fencepost.protocols.producer_epoch.stored_states import stored_states
 from fencepost.protocols.producer_epoch.stretches import Stretches
+from fencepost.protocols.producer_epoch.transaction_indexes import TransactionIndexes
 from fencepost.replay.coverage import LogKey
 from fencepost.replay.keys import OFFSETS_TOPIC
 from fencepost.replay.logs import Batches, Log
@@ -36,17 +37,16 @@ BATCH = (
 class PartitionEvidence:
     """The evidence of one partition's log, in columns of integers.
 
-    ``batches``: the columns BATCH; their ``file`` is a place in ``files``. ``markers``:
-    ``base_offset``, ``leader_epoch``, ``record_type`` and ``coordinator_epoch`` of control records.
-    ``snapshots``: STORED, of every replica; their ``file`` is a place in ``snapshot_files``.
-    ``aborted``: ``broker_id``, ``segment_offset``, ``producer_id``, ``first_offset`` of ``.txnindex``
-    files. ``unread``: pieces of its segments that could not be read. ``answers``: ``base_offset``,
-    ``requested_ms``, ``responded_ms`` and ``broker_id`` of answers to Produce. ``sent``:
-    marker_senders.SENT. ``expiration``: when brokers forget producers. ``state``: what is known of the log
-    before what is read; the first of ``batches`` stand for that. ``dump_ms``: the time that says where its
-    state is dumped (state.dump_offset). ``gone_ms``: when the topic was deleted, if it was.
-    ``started``: the offset at which a replica's log began when it was captured, if its checkpoint has it.
-    ``first_segment``: the offset of its first segment.
+    ``batches``: the columns BATCH; their ``file`` is a place in ``files``. ``markers``: ``base_offset``,
+    ``leader_epoch``, ``record_type`` and ``coordinator_epoch`` of control records. ``snapshots``: STORED, of
+    every replica; their ``file`` is a place in ``snapshot_files``. ``aborted``: transaction_indexes.ENTRY of
+    ``.txnindex`` files; ``cleaned``: ``broker_id`` of the replicas that have a checkpoint of the log cleaner.
+    ``unread``: pieces of its segments that could not be read. ``answers``: ``base_offset``, ``requested_ms``,
+    ``responded_ms`` and ``broker_id`` of answers to Produce. ``sent``: marker_senders.SENT. ``expiration``:
+    when brokers forget producers. ``state``: what is known of the log before what is read; the first of
+    ``batches`` stand for that. ``dump_ms``: the time that says where its state is dumped (state.dump_offset).
+    ``gone_ms``: when the topic was deleted, if it was. ``started``: the offset at which a replica's log began
+    when it was captured, if its checkpoint has it. ``first_segment``: the offset of its first segment.
     """
 
     key: LogKey
@@ -56,6 +56,7 @@ class PartitionEvidence:
     snapshots: Piece
     snapshot_files: tuple[str, ...]
     aborted: Piece
+    cleaned: Piece
     unread: Sequence[UnreadPiece]
     answers: Piece
     sent: Piece
@@ -76,11 +77,7 @@ class PartitionEvidence:
 
 
 class PartitionLog:
-    """The log of one partition.
-
-    ``aborted_index``: producer id and first offset of each entry in an index of aborted transactions;
-    ``indexed_segments``: broker id and base offset of the segments whose index was captured.
-    """
+    """The log of one partition."""
 
     def __init__(self, evidence: PartitionEvidence) -> None:
         self.key = evidence.key
@@ -98,9 +95,9 @@ class PartitionLog:
         self._producer_batches = np.flatnonzero(evidence.batches["producer_id"][self.log.rows] >= 0)
         self._starts = stored_states(evidence.snapshots, self._stretches, numbered=self._numbered)
         self.last_offset = int(self.log.last_offset.max()) if len(self.log) else NONE
-        index = {name: column.tolist() for name, column in evidence.aborted.items()}
-        self.aborted_index = set(zip(index["producer_id"], index["first_offset"], strict=True))
-        self.indexed_segments = set(zip(index["broker_id"], index["segment_offset"], strict=True))
+        self.indexes = TransactionIndexes(
+            evidence.aborted, self._aborts(), set(evidence.cleaned["broker_id"].tolist())
+        )
         self.answer_times = AnswerTimes(evidence.answers, evidence.state)
 
     @property
@@ -202,6 +199,12 @@ class PartitionLog:
         types[at[is_in_log]] = markers["record_type"][is_in_log]
         coordinators[at[is_in_log]] = markers["coordinator_epoch"][is_in_log]
         return types, coordinators
+
+    def _aborts(self) -> set[tuple[int, int]]:
+        """Producer id and offset of each ABORT marker."""
+        at = np.flatnonzero(self._types == MARKER_TYPES.index("ABORT"))
+        producers = self.evidence.batches["producer_id"][self.log.rows[at]]
+        return set(zip(producers.tolist(), self.log.base_offset[at].tolist(), strict=True))
 
     def _senders(self) -> Senders:
         """Who sent each batch that is a marker; UNKNOWN for all other batches."""

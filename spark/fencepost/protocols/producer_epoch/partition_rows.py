@@ -23,10 +23,9 @@ from fencepost.protocols.producer_epoch.arrow import (
 )
 from fencepost.protocols.producer_epoch.local_bumps import add_local_bumps, bumped
 from fencepost.protocols.producer_epoch.partition_slice import PartitionSlice, first_of_each
-from fencepost.protocols.producer_epoch.producer_state import CAUSES
+from fencepost.protocols.producer_epoch.producer_state import CAUSES, MARKER_TYPES
 from fencepost.protocols.producer_epoch.slice_states import producer_states
 from fencepost.protocols.producer_epoch.slice_transactions import (
-    MARKER_TYPES,
     markers,
     partition_transactions,
 )

@@ -17,17 +17,17 @@ from fencepost.protocols.producer_epoch.log_state import UNKNOWN_LOG, empty
 from fencepost.protocols.producer_epoch.marker_senders import SENT, sent_markers
 from fencepost.protocols.producer_epoch.partition_log import BATCH, PartitionEvidence
 from fencepost.protocols.producer_epoch.partition_rows import PARTITION, FirstEpochs, PartitionRows
-from fencepost.protocols.producer_epoch.producer_state import NONE
-from fencepost.protocols.producer_epoch.slice_transactions import MARKER_TYPES
+from fencepost.protocols.producer_epoch.producer_state import MARKER_TYPES, NONE
 from fencepost.protocols.producer_epoch.sliced_log import SlicedLog
 from fencepost.protocols.producer_epoch.snapshots import Snapshots
 from fencepost.protocols.producer_epoch.state import load_logs
 from fencepost.protocols.producer_epoch.stored_states import STORED
 from fencepost.protocols.producer_epoch.tables import LOG_STATES
+from fencepost.protocols.producer_epoch.transaction_indexes import ENTRY
 from fencepost.protocols.producer_epoch.verifications import VERIFIED, BegunTransactions, of_transactional_ids
 from fencepost.replay.keys import METADATA_TOPIC, TRANSACTIONS_TOPIC, topic_key
 from fencepost.replay.unreadable import unread_by_log
-from fencepost.tables import LOG_STARTS
+from fencepost.tables import CLEANED, LOG_STARTS
 
 PIECE_ROWS = 200_000
 """How many batches of producers make one piece of the result."""
@@ -45,14 +45,14 @@ RECORD_COLUMNS = (*_INCARNATION, "base_offset", "leader_epoch", "record_type", "
 class Partitions:
     """The evidence of some partitions' logs. Rows of coordinators' logs and of metadata logs are ignored.
 
-    ``batches``, ``records`` (control records), ``snapshots``, ``aborted``, ``quarantine``: rows of bronze.
-    ``answers``: rows of ``silver.producer_requests`` that have a ``base_offset``; ``sent``: those that wrote
-    markers (marker_senders.writing_markers). ``states``: rows of LOG_STATES. ``alive``: by cluster, the
-    last time (ms) at which its metadata log was written. ``expirations``: by cluster, when its brokers forget
-    producers. ``verified``: the transactional ids for which verifications.BEGAN is returned. ``dump_ms``: by
-    cluster whose states are dumped, the time (state.dump_offset). ``created_once``: cluster and name of the
-    topics that were created only once. ``gone``: by cluster, ClusterMetadata.gone. ``starts``: rows of
-    ``bronze.log_starts``. ``first_segments``: where logs begin on disk.
+    ``batches``, ``records`` (control records), ``snapshots``, ``aborted``, ``cleaned``, ``quarantine``: rows
+    of bronze. ``answers``: rows of ``silver.producer_requests`` that have a ``base_offset``; ``sent``: those
+    that wrote markers (marker_senders.writing_markers). ``states``: rows of LOG_STATES. ``alive``: by
+    cluster, the last time (ms) at which its metadata log was written. ``expirations``: by cluster, when its
+    brokers forget producers. ``verified``: the transactional ids for which verifications.BEGAN is returned.
+    ``dump_ms``: by cluster whose states are dumped, the time (state.dump_offset). ``created_once``: cluster
+    and name of the topics that were created only once. ``gone``: by cluster, ClusterMetadata.gone.
+    ``starts``: rows of ``bronze.log_starts``. ``first_segments``: where logs begin on disk.
     """
 
     batches: pa.Table
@@ -70,6 +70,7 @@ class Partitions:
     dump_ms: Mapping[str, int] = field(default_factory=dict)
     created_once: Collection[tuple[str, str]] = ()
     gone: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    cleaned: pa.Table = field(default_factory=CLEANED.arrow_schema.empty_table)
     starts: pa.Table = field(default_factory=LOG_STARTS.arrow_schema.empty_table)
     first_segments: Begins = field(default_factory=dict)
 
@@ -114,9 +115,8 @@ def _evidence(partitions: Partitions) -> Iterator[PartitionEvidence]:
     entry_file, entry_files = ranks(entries["file"])
     stored = {name: entry_file if name == "file" else longs(entries[name]) for name in STORED}
     snapshots = split(entries, _INCARNATION, stored)
-    aborted = split(
-        partitions.aborted, _INCARNATION, {name: longs(partitions.aborted[name]) for name in _ABORTED}
-    )
+    aborted = _indexes(partitions.aborted, partitions.quarantine)
+    cleaned = split(partitions.cleaned, PARTITION, {"broker_id": longs(partitions.cleaned["broker_id"])})
     answer_columns = {
         "base_offset": longs(partitions.answers["base_offset"]),
         "requested_ms": milliseconds(partitions.answers["requested_at"]),
@@ -145,7 +145,8 @@ def _evidence(partitions: Partitions) -> Iterator[PartitionEvidence]:
             markers.get(key, empty(_MARKER)),
             snapshots.get(key, empty(STORED)),
             entry_files,
-            aborted.get(key, empty(_ABORTED)),
+            aborted.get(key, empty(ENTRY)),
+            cleaned.get(key[:3], empty(("broker_id",))),
             unread.get(key[:3], ()),
             answers.get(key[:3], empty(answer_columns)),
             sent.get(key[:3], empty(SENT)),
@@ -174,7 +175,6 @@ _NO_FILE = "\U0010ffff"
 """Sorts behind all names of files."""
 
 _MARKER = ("base_offset", "leader_epoch", "record_type", "coordinator_epoch")
-_ABORTED = ("broker_id", "segment_offset", "producer_id", "first_offset")
 
 
 def _markers(records: pa.Table) -> dict[Key, Piece]:
@@ -189,3 +189,11 @@ def _markers(records: pa.Table) -> dict[Key, Piece]:
     columns = {name: longs(rows[name]) for name in _MARKER[:3]}
     columns["coordinator_epoch"] = np.frombuffer(epochs, dtype=">i4").astype(np.int64)
     return split(rows, _INCARNATION, columns)
+
+
+def _indexes(entries: pa.Table, quarantine: pa.Table) -> dict[Key, Piece]:
+    """The columns ENTRY of ``bronze.aborted_transactions``."""
+    damaged = pc.unique(quarantine["file"].filter(pc.equal(quarantine["kind"], "aborted_index")))
+    columns = {name: longs(entries[name]) for name in ENTRY[:-1]}
+    columns["is_whole"] = longs(pc.invert(pc.is_in(entries["file"], damaged)))
+    return split(entries, _INCARNATION, columns)

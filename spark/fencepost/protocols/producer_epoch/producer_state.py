@@ -20,6 +20,9 @@ NONE = -1
 DATA, MARKER, SNAPSHOT = 0, 1, 2
 """What a row of Appends is: a batch of records, the marker of a transaction, an entry of a snapshot."""
 
+MARKER_TYPES = ("ABORT", "COMMIT")
+"""Types of control records that end a transaction: org.apache.kafka.common.record.ControlRecordType."""
+
 NO_CAUSE, BY_MARKER, BY_COORDINATOR, BY_ITSELF = 0, 1, 2, 3
 CAUSES = (None, "marker", "coordinator", "local")
 """Who moved the epoch: names for NO_CAUSE and the others."""

@@ -145,6 +145,7 @@ def _replayed_partitions(
             "records": spread(RECORDS, records, partitions.RECORD_COLUMNS),
             "snapshots": spread(PRODUCER_SNAPSHOT_ENTRIES, engine.scan(PRODUCER_SNAPSHOT_ENTRIES)),
             "aborted": spread(ABORTED_TRANSACTIONS, engine.scan(ABORTED_TRANSACTIONS)),
+            "cleaned": spread(CLEANED, engine.scan(CLEANED)),
             "answers": spread(PRODUCER_REQUESTS, answers),
             "sent": spread(PRODUCER_REQUESTS, sent),
             "states": spread(LOG_STATES, evidence.state(LOG_STATES)),

@@ -32,40 +32,32 @@ class Marker(NamedTuple):
 def repeats(
     transactions: Sequence[Prepared], markers: Sequence[Marker], before: int, tolerance_ms: int
 ) -> dict[int, int]:
-    """The numbers of the markers that repeat the one of a transaction, and the transaction's number.
+    """The numbers of the markers that certainly repeat that of a transaction, and the transaction's number.
 
     Both are of one epoch in one partition, in order. The first ``before`` markers are of earlier
-    transactions. A marker that was certainly written before the next transaction was prepared is not that
-    one's. Without these there must be a marker for each transaction. Where a marker may be of either
-    transaction nothing is told apart, and none is given.
+    transactions. Without these there must be a marker for each transaction, or none is given.
     """
     found: dict[int, int] = {}
     at, last = -before - 1, None
     for number, marker in enumerate(markers):
-        is_repeat = _is_repeat(marker, last, transactions, at, tolerance_ms) if last and at >= 0 else False
-        if is_repeat is None:
-            return {}
-        if is_repeat:
+        if last and at >= 0 and _is_repeat(marker, last, transactions[at : at + 2], tolerance_ms):
             found[number] = at
         else:
             at, last = at + 1, marker
     return found if at == len(transactions) - 1 else {}
 
 
-def _is_repeat(
-    marker: Marker, last: Marker, transactions: Sequence[Prepared], at: int, tolerance_ms: int
-) -> bool | None:
-    """Whether a marker repeats ``last``, the one of transaction ``at``; None if it may."""
-    if at >= len(transactions) or not marker.ended_nothing:
+def _is_repeat(marker: Marker, last: Marker, transactions: Sequence[Prepared], tolerance_ms: int) -> bool:
+    """Whether a marker certainly repeats ``last``, that of the first of two transactions: it was written
+    before the second was prepared, or before the only one was completed.
+    """
+    if not transactions or not marker.ended_nothing:
         return False
-    ended = transactions[at]
-    following = transactions[at + 1].prepared_ms if at + 1 < len(transactions) else None
-    if following is not None and marker.ms - tolerance_ms >= following:
-        return False
+    ended, *later = transactions
     is_alike = marker.type == last.type == ended.type and last.by_coordinator and marker.by_coordinator
     is_before = (
-        marker.ms <= ended.completed_ms + tolerance_ms
-        if following is None
-        else marker.ms + tolerance_ms < following
+        marker.ms + tolerance_ms < later[0].prepared_ms
+        if later
+        else marker.ms <= ended.completed_ms + tolerance_ms
     )
-    return True if is_alike and is_before and last.ms >= ended.prepared_ms else None
+    return is_alike and is_before and last.ms >= ended.prepared_ms

@@ -13,10 +13,8 @@ from fencepost.protocols.producer_epoch.arrow import UNKNOWN, Flags, Longs
 from fencepost.protocols.producer_epoch.marker_senders import Senders
 from fencepost.protocols.producer_epoch.partition_slice import PartitionSlice
 from fencepost.protocols.producer_epoch.producer_state import MARKER, NONE, Transactions
+from fencepost.protocols.producer_epoch.transaction_indexes import AbortedTransaction
 from fencepost.replay.keys import digests_of
-
-MARKER_TYPES = ("ABORT", "COMMIT")
-"""Types of control records that end a transaction: org.apache.kafka.common.record.ControlRecordType."""
 
 _SEGMENT = re.compile(r"(\d{20})\.log[^/]*$")
 
@@ -35,6 +33,7 @@ def partition_transactions(partition_slice: PartitionSlice) -> Mapping[str, Any]
     types = np.where(ended, columns["marker_type"][end], UNKNOWN)
     last = partition_slice.stretches.ends[columns["stretch"][first]] == UNKNOWN
     cluster, _, _, partition_key = partition_slice.log.key
+    indexed, lacking = _indexed(partition_slice, transactions, types == 0)
 
     gone_ms, after_last = partition_slice.log.evidence.gone_ms, partition_slice.log.last_offset + 1
 
@@ -55,7 +54,8 @@ def partition_transactions(partition_slice: PartitionSlice) -> Mapping[str, Any]
         "records": transactions.records,
         "open": np.where(ended, 0, np.where(last, 1, UNKNOWN)),
         "aborted": np.where(types == UNKNOWN, UNKNOWN, types == 0),
-        "indexed": _indexed(partition_slice, transactions, types == 0),
+        "indexed": indexed,
+        "unindexed_broker_id": lacking,
         "marker_epoch": of_marker(columns["epoch"]),
         "marker_coordinator_epoch": of_marker(columns["coordinator_epoch"]),
         "by_operator": of_marker(_senders(partition_slice).by_operator),
@@ -76,34 +76,33 @@ def _newest_epochs(partition_slice: PartitionSlice, ids: Longs) -> Longs:
     return partition_slice.columns["epoch"][sorted_rows[at]]
 
 
-def _indexed(partition_slice: PartitionSlice, transactions: Transactions, aborted: Flags) -> Longs:
-    """Whether each aborted transaction is in the index of aborted transactions of its marker's segment.
+def _indexed(
+    partition_slice: PartitionSlice, transactions: Transactions, aborted: Flags
+) -> tuple[Longs, Longs]:
+    """Whether each aborted transaction is in its replicas' indexes, and the broker whose index lacks it.
 
-    It is UNKNOWN if that index was not captured from the broker whose segment has the marker, and for the
-    last marker of the log, which may have been captured before its entry was written.
+    It is UNKNOWN if no index was captured that would have it, and for the last marker of the log, which may
+    have been captured before its entry was written.
     """
     log, columns = partition_slice.log, partition_slice.columns
-    indexed = np.full(len(transactions.first_row), UNKNOWN, dtype=np.int64)
+    indexed, lacking = (np.full(len(transactions.first_row), UNKNOWN, dtype=np.int64) for _ in range(2))
     at = np.flatnonzero(aborted)
-    if not len(at):
-        return indexed
     ends = transactions.end_row[at]
-    rows = columns["row"][ends]
-    known = transactions.first_known[at] & (columns["base_offset"][ends] < log.last_offset)
-    for number, producer_id, first_offset, file, broker_id, settled in zip(
+    rows, marker_offsets = columns["row"][ends], columns["base_offset"][ends]
+    files = (log.evidence.files[each] for each in log.evidence.batches["file"][rows].tolist())
+    segments = zip(log.evidence.batches["broker_id"][rows].tolist(), map(_segment_of, files), strict=True)
+    for number, *transaction in zip(
         at.tolist(),
         columns["producer_id"][transactions.first_row[at]].tolist(),
         transactions.first_offset[at].tolist(),
-        log.evidence.batches["file"][rows].tolist(),
-        log.evidence.batches["broker_id"][rows].tolist(),
-        known.tolist(),
+        marker_offsets.tolist(),
+        segments,
+        transactions.first_known[at].tolist(),
+        (marker_offsets < log.last_offset).tolist(),
         strict=True,
     ):
-        if (producer_id, first_offset) in log.aborted_index:
-            indexed[number] = 1
-        elif settled and (broker_id, _segment_of(log.evidence.files[file])) in log.indexed_segments:
-            indexed[number] = 0
-    return indexed
+        indexed[number], lacking[number] = log.indexes.has(AbortedTransaction(*transaction))
+    return indexed, lacking
 
 
 def markers(partition_slice: PartitionSlice) -> Mapping[str, Any]:
@@ -135,6 +134,7 @@ def markers(partition_slice: PartitionSlice) -> Mapping[str, Any]:
         "ended_last_offset": of_ended(transactions.last_offset),
         "ended_records": of_ended(transactions.records),
         "first_known": states.first_known[at],
+        "to_end": partition_slice.stretches.ends[columns["stretch"][at]] == UNKNOWN,
         "by_operator": by_operator,
         "sent_row": sent_row,
         "producer_id": columns["producer_id"][at],

@@ -164,6 +164,9 @@ TRANSACTION_MARKERS = Table(
         "due_type": "string",  # COMMIT, ABORT
         "completed": "boolean",  # the coordinator wrote Complete: every marker was acknowledged
         "found": "int",  # markers of the due type; null if the partition's log is unknown
+        # how many coordinators wrote those, each with its coordinator epoch; 1 if operators sent all of them;
+        # null as above, and if a hole in the log may hide another marker
+        "coordinators": "int",
         "wrong": "int",  # markers of the other type that ended this transaction there; null as above
         "coordinator_epoch": "int",  # of the Prepare record
         # of the first found marker that no operator sent; -1 if operators sent all of them; null without one,
@@ -182,7 +185,8 @@ TRANSACTION_MARKERS = Table(
         "wrong_first_offset": "bigint",  # of the transaction that it ended
         "wrong_last_offset": "bigint",
         "wrong_records": "bigint",
-        "unknown_reason": "string",  # why found, wrong or coordinator_epoch is null (fencepost/reasons.py)
+        # why found, coordinators, wrong or coordinator_epoch is null (fencepost/reasons.py)
+        "unknown_reason": "string",
         "unknown_detail": "string",  # the same in words
         **INTERVAL,
     },
@@ -218,6 +222,7 @@ PARTITION_TRANSACTIONS = Table(
         # partition when its log was deleted; else null
         "log_deleted": "boolean",
         "indexed": "boolean",  # an aborted one is in the .txnindex; null if no such index was captured
+        "unindexed_broker_id": "int",  # the broker whose .txnindex lacks it; null if none does
         "marker_epoch": "int",
         "marker_coordinator_epoch": "int",
         "unknown_reason": "string",  # why listed is null (fencepost/reasons.py)

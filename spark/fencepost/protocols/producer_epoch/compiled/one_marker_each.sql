@@ -1,6 +1,6 @@
 -- generated from OneMarkerEach in spec/producer_epoch/MarkerRules.tla by `tlasql compile`; do not edit
 --
--- OneMarkerEach == \A m \in transactionMarkers : m.found >= 1 => m.found <= 1
+-- OneMarkerEach == \A m \in transactionMarkers : m.found >= 1 => m.found <= m.coordinators
 WITH frame AS (
   SELECT
     cluster,
@@ -12,13 +12,14 @@ WITH frame AS (
     to_position,
     from_time,
     to_time,
-    found AS `m.found`
+    found AS `m.found`,
+    coordinators AS `m.coordinators`
   FROM silver.transaction_markers
 ), judged AS (
   SELECT
     *,
     `m.found` >= 1 AS antecedent,
-    `m.found` <= 1 AS c1
+    `m.found` <= `m.coordinators` AS c1
   FROM frame
 ), weighed AS (
   SELECT
@@ -32,9 +33,10 @@ WITH frame AS (
     from_time,
     to_time,
     `m.found`,
+    `m.coordinators`,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN 'm.found <= 1' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN 'm.found <= m.coordinators' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT
@@ -56,7 +58,9 @@ WITH frame AS (
         'failed_conjunct',
         failed_conjunct,
         'm.found',
-        `m.found`
+        `m.found`,
+        'm.coordinators',
+        `m.coordinators`
       )
     ) AS first_state,
     CASE
@@ -97,7 +101,10 @@ SELECT
   CASE WHEN agreed.verdict IS NULL THEN COALESCE(transaction_markers.unknown_reason, 'not_captured') END AS reason,
   CASE
     WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict, FALSE)
-    THEN TO_JSON(STRUCT(agreed.first_state.`m.found` AS `m.found`), MAP('ignoreNullFields', 'false'))
+    THEN TO_JSON(
+      STRUCT(agreed.first_state.`m.found` AS `m.found`, agreed.first_state.`m.coordinators` AS `m.coordinators`),
+      MAP('ignoreNullFields', 'false')
+    )
   END AS observed,
   CASE
     WHEN NOT (
