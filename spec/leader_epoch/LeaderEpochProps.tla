@@ -301,7 +301,8 @@ BrokerEpochNeverFalls ==
 \* In the log of a partition no batch of an older leader epoch follows one of a newer. Replicas find where their logs
 \* part by this order.
 \*
-\* Where it does not hold: what a deposed leader wrote, and its successor has written over, is no part of the log. A
+\* Where it does not hold: what a deposed leader wrote, and its successor has written over, is no part of the log. Where
+\* one replica has the older batch and others have newer ones, its file is a fault (out_of_order in fct_quarantine). A
 \* message format before 0.11 has no leader epoch (-1) and can stand before or behind. Across a hole in the log it can
 \* be violated, never hold.
 \*
@@ -329,12 +330,13 @@ BatchLeaderEpochKnown ==
     \A p \in DOMAIN appendedLeaderEpoch : appendedLeaderEpoch[p] >= 0 => leaderEpochGiven[p]
 
 \* Each entry of a leader-epoch-checkpoint says where its epoch begins in the log: no batch of it or a newer one stands
-\* before that offset, and no older one behind.
+\* before that offset, and no older one behind. Up to the next entry all batches are of this epoch.
 \*
 \* Where it does not hold: a new leader writes its epoch before its first batch, at the end of its log, also of one that
 \* nobody has written to yet; that entry agrees. Retention moves the first entry to the start of the log, and what the
 \* cleaner removed contradicts none. The file is rewritten in place: only what it was when it was read last is judged,
-\* and a copy taken while the log was written may lag. Where batches are missing it is unknown.
+\* and a copy taken while the log was written may lag: that the newest epochs have no entry is not judged. Where batches
+\* are missing it is unknown.
 \*
 \* On call: clients and followers that ask this replica where an epoch ends are told wrong: consumers reset or skip,
 \* followers truncate what is committed, or keep what is not. Move the leadership to a replica whose file agrees; then

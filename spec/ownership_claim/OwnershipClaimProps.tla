@@ -228,9 +228,9 @@ NoStaleJoinAdmitted ==
 \* The generation of a group grows by one with each assignment that is written, and with each generation that begins
 \* and is abandoned before it has one. So one generation has one assignment, and a number says which.
 \*
-\* Where it does not hold: within one life of a group: one that was deleted starts again. A static member that is
-\* replaced has its generation written a second time, which is no step. Of abandoned generations only JoinGroup
-\* answers and the coordinator's log tell; without them a step over several is unknown.
+\* Where it does not hold: within one life of a group: one that was deleted starts again. A generation that is written
+\* a second time, as when a static member is replaced, is no step, whatever it assigns then. Of abandoned generations
+\* only JoinGroup answers and the coordinator's log tell; without them a step over several is unknown.
 \*
 \* On call: the coordinator gave a generation out twice, or left some out: two members may hold different assignments
 \* of one generation, and both commit. Look for an unclean election of this partition of __consumer_offsets, or a

@@ -50,6 +50,7 @@ NoDanglingTransaction == \A x \in partitionTransactions : x.open => ~Dangling(x)
 \* without transaction version 2 both have one epoch, and it is unknown which of them was ended too early. Where a marker
 \* was lost (every_marker_is_written), that of the producer's next transaction ends both: no harm if both ended alike. Nor
 \* is it violated by an operator's or repeated marker that ends a part of a transaction as its coordinator ends the rest.
+\* A batch that its header calls not transactional is in none, and is not judged, whoever wrote it.
 \* A coordinator's log that does not reach so far back makes it unknown.
 \*
 \* On call: if an operator ended a hanging transaction (no_dangling_transaction) with an ABORT, nothing is left to do

@@ -19,7 +19,9 @@ BROKER = Path("troubled-4.3.1") / "broker-1"
 DAMAGE: dict[str, Callable[[bytes], bytes]] = {
     "none": lambda data: data,
     "torn": lambda data: data[:-7],
-    "flipped": lambda data: data[:4000] + bytes([data[4000] ^ 1]) + data[4001:],
+    "flipped": lambda data: data[:4140] + bytes([data[4140] ^ 1]) + data[4141:],
+    # of an application's topic this is a leader epoch
+    "epoch": lambda data: data[:4000] + bytes([data[4000] ^ 1]) + data[4001:],
     "zeros": lambda data: data + bytes(5000),
     "hole": lambda data: data + bytes(5000) + data,
     "garbage": lambda data: data + b"\x01\xff" * 3000,

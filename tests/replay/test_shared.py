@@ -13,7 +13,7 @@ from fencepost.replay.columns import Columns
 from fencepost.replay.histories import History, Point, interval
 from fencepost.replay.keys import OFFSETS_TOPIC, coordinator_partition, digest_of, topic_key
 from fencepost.replay.metadata import ClusterMetadata, Sighting, Topics
-from fencepost.replay.metadata_log import MetadataLog
+from fencepost.replay.metadata_log import Hole, MetadataLog
 from fencepost.replay.metadata_records import (
     PARTITION,
     PARTITION_CHANGE,
@@ -45,6 +45,28 @@ def test_a_name_means_one_incarnation_at_a_time() -> None:
     assert (topics.id_during("u", 0, 400), topics.id_during("v", 0, 400)) == ("seen", None)
     created_elsewhere = Topics([Sighting("t", "old", 100)], [Sighting("t", "old", 50)])
     assert created_elsewhere.incarnations() == Topics([Sighting("t", "old", 100)]).incarnations()
+
+
+def test_a_late_commit_with_an_id_that_no_creation_has_begins_no_topic() -> None:
+    """Of the topic before, whose creation no snapshot has any more."""
+    late = [Sighting("t", "gone", 900)]
+    log = MetadataLog.of_records(
+        MetadataRecord(offset, ms, TOPIC, {"name": name, "topic_id": name.upper()})
+        for offset, (ms, name) in enumerate([(500, "t"), (1000, "u")])
+    )
+    by_several_clocks = ClusterMetadata.of(log, late).topics
+    register = MetadataRecord(2, 1000, REGISTER_BROKER, {"broker_id": 1, "features": []})
+    pieces = (*log.pieces, *MetadataLog.of_records([register]).pieces)
+    by_one_clock = ClusterMetadata.of(replace(log, pieces=pieces), late).topics
+    assert [by_one_clock.id_at("t", ms) for ms in (400, 500, 900, 9999)] == ["gone", "T", "T", "T"]
+    assert by_one_clock.name_of("gone") == "t"
+    # a controller may have created it meanwhile, and behind the end of the log it does
+    assert by_several_clocks.id_at("t", 900) == "gone"
+    behind = ClusterMetadata.of(replace(log, pieces=pieces), [Sighting("t", "next", 1001)]).topics
+    assert [behind.id_at("t", ms) for ms in (1000, 1001)] == ["T", "next"]
+    hole = (log.pieces[0], Hole(1, 600), *pieces[1:])
+    behind_a_hole = ClusterMetadata.of(replace(log, pieces=hole), late).topics
+    assert behind_a_hole.id_at("t", 900) == "gone"
 
 
 def test_the_metadata_log_tells_leaders_and_registrations() -> None:

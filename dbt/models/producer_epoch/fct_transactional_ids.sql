@@ -29,8 +29,8 @@ logs as (
     group by cluster, partition_key
 ),
 
--- where the log is known at its end, the record there is a tombstone, which only the coordinator's own sweep
--- of idle ids writes; in a hole, a record or a tombstone may be
+-- where the log is known at its end, the record there is a tombstone, which the coordinator's sweep of idle
+-- ids writes, but of none that has a transaction; in a hole, a record or a tombstone may be
 ended as (
     select
         followed.cluster,
@@ -39,6 +39,9 @@ ended as (
         followed.from_position,
         case
             when count(holes.cluster) > 0 then 'unknown'
+            when
+                bool_or(pieces.covered and followed.status in ('Ongoing', 'PrepareCommit', 'PrepareAbort'))
+                then 'removed'
             when bool_or(pieces.covered) then 'expired'
             when bool_or(followed.to_position >= logs.ends_at) then 'log_deleted'
             else 'unknown'

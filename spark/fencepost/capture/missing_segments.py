@@ -16,6 +16,7 @@ from fencepost import lake
 from fencepost.capture.checkpoints import have_checkpoints
 from fencepost.capture.log_dirs import base_offset, partition_of
 from fencepost.capture.plan import PRODUCER_SNAPSHOT, SEGMENT, Fault
+from fencepost.capture.replicas import CONTRADICTION
 from fencepost.capture.written_ends import NOTES, Log, Written, unread_ends
 from fencepost.conditions.arrow import filter_rows
 from fencepost.settings import Cluster
@@ -106,7 +107,8 @@ def _checkpoints(catalog: Catalog, clusters: frozenset[str]) -> Mapping[Log, int
 def _unread_logs(catalog: Catalog) -> set[tuple[str, tuple[str, int] | None]]:
     """Cluster, and topic and partition, of each log of which something could not be read."""
     rows = lake.scan(catalog, QUARANTINE, ("cluster", "file", "reason"), [{"kind": SEGMENT}]).to_pylist()
-    return {(row["cluster"], partition_of(row["file"])) for row in rows if row["reason"] != "missing"}
+    all_read = ("missing", CONTRADICTION)
+    return {(row["cluster"], partition_of(row["file"])) for row in rows if row["reason"] not in all_read}
 
 
 def _holes(segments: Sequence[_Read], cleaned_to: int) -> Iterator[tuple[int, int]]:

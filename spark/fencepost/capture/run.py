@@ -49,6 +49,7 @@ from fencepost.capture.plan import (
     is_text,
 )
 from fencepost.capture.progress import Progress, planned
+from fencepost.capture.replicas import COMPARED
 from fencepost.capture.rows import OUTCOME, Rows, not_read, unnamed, unreadable
 from fencepost.capture.silent_logs import silent_logs
 from fencepost.capture.time_zones import delete_rezoned, plan_rezoned
@@ -63,7 +64,7 @@ from fencepost.protocols import captured
 from fencepost.pseudonyms.lakes import check_key
 from fencepost.pseudonyms.rows import with_pseudonyms
 from fencepost.settings import Settings
-from fencepost.tables import Table
+from fencepost.tables import BATCHES, Table
 from fencepost.words import counted
 
 _log = logging.getLogger(__name__)
@@ -241,7 +242,8 @@ def _target(kind: Kind, table: Table, sources: Sequence[Source]) -> Target:
     once = kind.name == SEGMENT and has_no_replicas(sources)
     within = partial(_within, kind.name, table, kind.grows_by.get(table.name))
     times = partial(_times, kind.name) if table.name in kind.same_times else None
-    return Target(table, within, distinct=once, times=times)
+    compared = COMPARED if table.name == BATCHES.name else None
+    return Target(table, within, distinct=once, times=times, compared=compared)
 
 
 def _tasks(plan: Plan) -> list[list[Source]]:

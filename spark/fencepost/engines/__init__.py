@@ -47,17 +47,37 @@ Sessions = Callable[..., "SparkSession"]
 
 
 @dataclass(frozen=True)
+class Compared:
+    """Rows with equal keys are compared in a ``column``. ``report`` makes rows of the reported table of those
+    that differ from what was known before. It is given both, row by row: whole rows, and of what was known
+    the key, ``column`` and the columns ``beside``.
+    """
+
+    column: str
+    beside: tuple[str, ...]
+    report: Callable[[pa.Table, pa.Table], pa.RecordBatch]
+
+
+@dataclass(frozen=True)
 class Target:
     """A table to which rows of tasks are appended. ``within`` returns, for some of the tasks, a condition on
     the table's columns that all their rows are known to meet. ``distinct``: no key is twice in the rows.
     ``times``: returns, for some of the tasks and the first and last time of rows of theirs (in the table's
     ``dated_by``), the first and last time of stored rows that may have their keys; None: any time.
+    ``compared``: what rows of one task with a key that is known are compared in; None: in nothing.
     """
 
     table: Table
     within: Callable[[Sequence[Any]], Where]
     distinct: bool = False
     times: Callable[[Sequence[Any], int, int], tuple[int, int]] | None = None
+    compared: Compared | None = None
+
+    @property
+    def known_columns(self) -> tuple[str, ...]:
+        """The columns that are read of rows which are known already."""
+        of = self.compared
+        return self.table.key if of is None else (*self.table.key, of.column, *of.beside)
 
 
 @dataclass(frozen=True)

@@ -49,6 +49,8 @@ class Appending:
                 for table, some in work(task):
                     intake.take(table, some)
             reported = intake.append_all()
+            differences = chain.from_iterable(each.reported for _, each in rows)
+            reported = pa.concat_tables([reported, *map(_as_table, differences)])
             return Held(reported), [each.close() for _, each in rows]
 
         found = self.backend.run("capture", groups, read_group)
@@ -86,6 +88,10 @@ class Appending:
         again = NewRows(self.catalog, target.table, target.within(tasks))
         pieces = chain.from_iterable(map(pieces_of, unsure))
         return count + sum(map(again.append, _together(pieces)))
+
+
+def _as_table(rows: pa.RecordBatch) -> pa.Table:
+    return pa.Table.from_batches([rows])
 
 
 def _together(pieces: Iterable[pa.Table]) -> Iterator[pa.Table]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyiceberg.catalog import Catalog
 
 from fencepost.conditions import Where
-from fencepost.engines import Target, piece_files
+from fencepost.engines import Compared, Target, piece_files
 from fencepost.engines.key_hashes import Hashes, hashes_of
 from fencepost.engines.new_rows import KnownKeys, by_date
 from fencepost.engines.outputs import Output, Place, Staging
@@ -75,14 +77,18 @@ class Intake:
 
 class TaskRows:
     """Of the rows of one task, those whose key neither the table had when the task began, nor an earlier row
-    of the task. They go to files that the driver commits.
+    of the task. They go to files that the driver commits. ``reported``: where rows that were left out differ
+    from those that are known.
     """
 
     def __init__(self, place: Place, stored: Catalog, target: Target, tasks: Sequence[Any]) -> None:
         """``stored``: the table as it was; ``tasks``: all that this task does."""
         self._table, self._staging, self._distinct = target.table, Staging(place), target.distinct
         self._stored_keys = StoredKeys(stored, target, tasks)
-        self._known = KnownKeys(self._table, self._keys)
+        self._known_columns, self._compared = list(target.known_columns), target.compared
+        again = None if self._compared is None else partial(self._compare, self._compared)
+        self._known = KnownKeys(self._table, self._keys, again)
+        self.reported: list[pa.RecordBatch] = []
         self._own_keys: list[pa.Table] = []
         self._own_hashes: list[Hashes] = []
 
@@ -91,14 +97,14 @@ class TaskRows:
         if not rows.num_rows:
             return 0
         for keys in self._stored_keys.that_may_be_in(rows):
-            self._known.learn(hashes_of(keys))
+            self._known.learn(hashes_of(keys.select(list(self._table.key))))
         rows = rows.select(list(self._table.columns)).cast(self._table.arrow_schema)
         keys = rows.select(list(self._table.key))
         hashes = hashes_of(keys)
         new = self._known.new(rows, hashes)
         if not self._distinct:
             self._known.learn(hashes)
-            self._own_keys.append(keys)
+            self._own_keys.append(rows.select(self._known_columns))
             self._own_hashes.append(hashes if new is rows else hashes_of(new.select(list(self._table.key))))
         self._staging.add(by_date(new, self._table.dated_by))
         return int(new.num_rows)
@@ -106,6 +112,12 @@ class TaskRows:
     def close(self) -> tuple[Output, list[Hashes]]:
         """Where the rows are, and the hashes of their keys; none if no other task can have the same keys."""
         return self._staging.close(), self._own_hashes
+
+    def _compare(self, compared: Compared, rows: pa.Table, known: pa.Table) -> None:
+        """Report the rows that are not what is known by their keys."""
+        differ = pc.fill_null(pc.not_equal(rows[compared.column], known[compared.column]), False)
+        if pc.any(differ).as_py():
+            self.reported.append(compared.report(rows.filter(differ), known.filter(differ)))
 
     def _keys(self, where: Where) -> list[pa.Table]:
         return [*self._stored_keys.read(where), *self._own_keys]

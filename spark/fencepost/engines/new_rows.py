@@ -31,14 +31,21 @@ class KnownKeys:
     compared with the keys themselves, since two keys may have the same hash.
     """
 
-    def __init__(self, table: Table, keys: Callable[[Where], Iterable[pa.Table]]) -> None:
-        """``keys``: returns the known keys that meet a condition, in pieces."""
-        self._table, self._keys = table, keys
+    def __init__(
+        self,
+        table: Table,
+        keys: Callable[[Where], Iterable[pa.Table]],
+        again: Callable[[pa.Table, pa.Table], None] | None = None,
+    ) -> None:
+        """``keys``: returns the known keys that meet a condition, in pieces. ``again`` is given the rows that
+        are left out, and as many with their keys: as ``keys`` gave them, or else the first of the rows.
+        """
+        self._table, self._keys, self._again = table, keys, again
         self._hashes: Hashes = np.empty(0, dtype=np.uint64)
 
     def read(self, within: Where) -> None:
         """Know exactly the keys that meet this condition."""
-        hashes = [hashes_of(keys) for keys in self._keys(within)]
+        hashes = [self._hashed(keys) for keys in self._keys(within)]
         self._hashes = np.sort(np.concatenate([np.empty(0, dtype=np.uint64), *hashes]), kind="stable")
 
     def learn(self, hashes: Hashes) -> None:
@@ -55,18 +62,27 @@ class KnownKeys:
         if not unsure.any():
             return rows
         unsure_rows = rows.filter(pa.array(unsure))
-        known = self._keys_like(unsure_rows, hashes[is_known]) if is_known.any() else unsure_rows.slice(0, 0)
+        known = self._keys_like(unsure_rows, hashes[is_known] if is_known.any() else hashes[:0])
+        first = _first_of_each(self._table, known, unsure_rows)
+        own = np.arange(known.num_rows, known.num_rows + unsure_rows.num_rows)
+        is_first = first == own
+        if self._again is not None:
+            together = pa.concat_tables([known, unsure_rows.select(known.column_names)])
+            self._again(unsure_rows.filter(pa.array(~is_first)), together.take(pa.array(first[~is_first])))
         chosen = ~unsure
-        chosen[np.flatnonzero(unsure)[_first_of_new(self._table, unsure_rows, known)]] = True
+        chosen[unsure] = is_first
         return rows.filter(pa.array(chosen))
 
     def _keys_like(self, rows: pa.Table, hashes: Hashes) -> pa.Table:
         """The known keys with one of these hashes, which are those of the rows."""
         wanted_hashes = np.unique(hashes)
-        keys_found = [self._table.arrow_schema.empty_table().select(list(self._table.key))]
-        for keys in self._keys(_around(self._table, rows)):
-            keys_found.append(keys.filter(pa.array(is_in(hashes_of(keys), wanted_hashes))))
-        return pa.concat_tables(keys_found)
+        keys_found = []
+        for keys in self._keys(_around(self._table, rows)) if len(wanted_hashes) else ():
+            keys_found.append(keys.filter(pa.array(is_in(self._hashed(keys), wanted_hashes))))
+        return pa.concat_tables(keys_found) if keys_found else rows.slice(0, 0)
+
+    def _hashed(self, keys: pa.Table) -> Hashes:
+        return hashes_of(keys.select(list(self._table.key)))
 
 
 class NewRows:
@@ -117,8 +133,8 @@ def _around(table: Table, rows: pa.Table) -> Where:
     return [condition]
 
 
-def _first_of_new(table: Table, rows: pa.Table, present: pa.Table) -> NDArray[np.int64]:
-    """The indexes of rows whose key is not in ``present``: the first row of each key, in order."""
-    keys = [each.select(list(table.key)) for each in (present, rows)]
-    _, first = np.unique(numbered(pa.concat_tables(keys)), return_index=True)
-    return np.asarray(np.sort(first[first >= present.num_rows]) - present.num_rows)
+def _first_of_each(table: Table, known: pa.Table, rows: pa.Table) -> NDArray[np.int64]:
+    """For each row the index of the first one with its key among those that are known and the rows."""
+    keys = [each.select(list(table.key)) for each in (known, rows)]
+    _, first, number = np.unique(numbered(pa.concat_tables(keys)), return_index=True, return_inverse=True)
+    return np.asarray(first[number][known.num_rows :])

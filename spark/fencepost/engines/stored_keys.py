@@ -15,7 +15,7 @@ from fencepost.engines import Target
 
 
 class StoredKeys:
-    """The keys of a target's table as it was, for the rows of some tasks.
+    """The keys of a target's table as it was (and what is compared), for the rows of some tasks.
 
     Where equal keys have about the same time (``Target.times``), only those of the time of the rows are read,
     which come from logs in order: so what a run reads does not grow with the lake.
@@ -54,4 +54,4 @@ class StoredKeys:
         yield from self._read(where)
 
     def _read(self, where: Where) -> Iterator[pa.Table]:
-        return lake.by_file(self._stored, self._target.table, self._target.table.key, where)
+        return lake.by_file(self._stored, self._target.table, self._target.known_columns, where)

@@ -59,14 +59,21 @@ class Sighting:
 class Topics:
     """Every incarnation of every topic."""
 
-    def __init__(self, created: Iterable[Sighting], seen: Iterable[Sighting] = ()) -> None:
+    def __init__(
+        self, created: Iterable[Sighting], seen: Iterable[Sighting] = (), known_ms: int | None = None
+    ) -> None:
         """``created``: from records that create topics; ``seen``: from other records, which count for ids
-        without a known creation.
+        without a known creation. ``known_ms``: until then no creation is missing behind the first known one
+        of a name: an id that is seen meanwhile is that of a topic before it, as a late commit has it.
         """
         created = list(created)
         known = {sighting.topic_id for sighting in created}
+        born: dict[str, int] = {}
+        for each in created:
+            born[each.topic] = min(born.get(each.topic, each.timestamp_ms), each.timestamp_ms)
+        uncreated = (_placed(each, born, known_ms) for each in seen if each.topic_id not in known)
         first: dict[tuple[str, str], int] = {}
-        for sighting in [*created, *(s for s in seen if s.topic_id not in known)]:
+        for sighting in [*created, *uncreated]:
             key = (sighting.topic, sighting.topic_id)
             first[key] = min(first.get(key, sighting.timestamp_ms), sighting.timestamp_ms)
         by_name: dict[str, list[tuple[int, str]]] = {}
@@ -107,6 +114,14 @@ class Topics:
     def incarnations(self) -> list[Incarnation]:
         """All incarnations, by name and time."""
         return [incarnation for each in self._by_name.values() for incarnation in each]
+
+
+def _placed(seen: Sighting, born: Mapping[str, int], known_ms: int | None) -> Sighting:
+    """A topic without a known creation where it was seen, or before the first of its name (``born``)."""
+    begins = born.get(seen.topic)
+    if begins is None or known_ms is None or not begins <= seen.timestamp_ms < known_ms:
+        return seen
+    return Sighting(seen.topic, seen.topic_id, begins - 1)
 
 
 class Growth(NamedTuple):
@@ -191,7 +206,7 @@ class ClusterMetadata:
         past = _Past(log)
         registrations = past.registrations()
         return cls(
-            Topics(past.created, seen),
+            Topics(past.created, seen, _all_known_ms(log, is_one_clock=len(registrations) == 1)),
             tuple(past.created),
             past.partition_counts(),
             {topic: past.elected(topic) for topic in _COORDINATORS_TOPICS},
@@ -423,6 +438,14 @@ class _Past:
     def registrations(self) -> dict[int, tuple[Registration, ...]]:
         """Every start of every broker, in order."""
         return {broker: tuple(starts) for broker, starts in self._starts.items()}
+
+
+def _all_known_ms(log: MetadataLog, *, is_one_clock: bool) -> int | None:
+    """Until when brokers' clocks say that the log has no hole behind its beginning; None if that is not
+    known.
+    """
+    ms = next((each.ms for each in log.pieces[1:] if isinstance(each, Hole)), log.known_ms)
+    return ms if ms is None or is_one_clock else ms - CLOCKS_DIFFER_MS
 
 
 def _keeps(before: PartitionRegistration, now: PartitionRegistration) -> bool:

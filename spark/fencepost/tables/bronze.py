@@ -435,7 +435,7 @@ QUARANTINE = Table(
         "length": "bigint",
         # torn_tail, bad_crc, out_of_order, truncated, bad_magic, bad_record, bad_line, unreadable, missing,
         # no_requests (of a broker's request logs, or without a broker of all), other_cluster,
-        # other_broker (of a request log)
+        # other_broker (of a request log), contradiction (of a segment and another replica)
         "reason": "string",
         "detail": "string",  # a sentence: what it is and what to do
         "sample": "binary",  # at most 256 bytes

@@ -104,6 +104,23 @@ def test_entries_that_retention_has_removed_still_count_and_truncated_ones_do_no
     assert checkpoint.all_entries == [(0, 0), (5, 100), (6, 200)]
 
 
+def test_an_epoch_with_batches_that_has_no_entry_contradicts_the_one_before(
+    rebuilt: Any, bronze: Bronze
+) -> None:
+    """Who asks where that one ends is told where the epoch after the missing one begins."""
+    name = LEADER_EPOCH_CHECKPOINTS.name
+    rows = bronze[name].to_pylist()
+    file = next(row["file"] for row in rows if "/epochs-0/" in row["file"] and row["leader_epoch"] > 1)
+    assert [row["leader_epoch"] for row in rows if row["file"] == file] == [0, 1, 4]
+    without = [row for row in rows if (row["file"], row["leader_epoch"]) != (file, 1)]
+    altered = {**bronze, name: pa.Table.from_pylist(without, schema=bronze[name].schema)}
+    found = {
+        (row["file"], row["leader_epoch"]) for row in entries(rebuilt, altered) if row["agrees"] is not True
+    }
+    before = {(row["file"], row["leader_epoch"]) for row in entries(rebuilt, bronze) if not row["agrees"]}
+    assert found - before == {(file, 0)}
+
+
 def test_a_leader_that_wrote_nothing_agrees_where_no_batch_is_missing(rebuilt: Any, bronze: Bronze) -> None:
     """The entry of such a leader stays in its file while it follows nobody: the next leader has written."""
     before = entries(rebuilt, bronze)

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from less import Bronze, Silver, by_broker, metadata, of, shifted, some, without
+from less import Bronze, Silver, by_broker, metadata, of, shifted, some, some_contents, without
 
 Row = dict[str, Any]
 Rebuilt = Callable[[Bronze], Silver]
@@ -75,7 +75,7 @@ def _thinned(bronze: Bronze) -> Iterator[tuple[str, Bronze]]:
         yield f"{share:.0%} of the batches", without(bronze, batches=some(chance, share))
         yield (
             f"{share:.0%} of the checkpoints",
-            without(bronze, leader_epoch_checkpoints=some(chance, share)),
+            without(bronze, leader_epoch_checkpoints=some_contents(chance, share)),
         )
     for offset in (30, 90, 200):
         yield f"metadata up to {offset}", without(bronze, batches=metadata(0, offset))

@@ -17,7 +17,9 @@ ONE = """Lines are missing in the request logs of 2 brokers: there is none of 1 
 1 transaction: 1 committed, 0 aborted, 0 open (0 of them past their timeout).
 1 EndTxn request, 0 of them refused. The shipped rule decides 0 of them otherwise than KIP-890
 1 request of a fenced producer was refused: 1 by a new instance.
-1 transactional id expired. 1 transactional id was lost with its coordinator's log.
+1 transactional id expired.
+1 transactional id was removed while a transaction was open, as no coordinator does.
+1 transactional id was lost with its coordinator's log.
 1 transactional id is taken by clients from each other in turn. Most often t: 1 time by a and b.
 1 batch was refused: 1 of a fenced producer.
 1 local bump of 1 producer without transactional id; it wrote 1 record twice. For 1 bump that is not known.
@@ -29,7 +31,9 @@ MANY = """there is none of 2,000 committed transactions from
 2,000 transactions: 1 committed, 0 aborted, 0 open (0 of them past their timeout).
 2,000 EndTxn requests, 0 of them refused. The shipped rule decides 0 of them otherwise than KIP-890
 2,000 requests of fenced producers were refused: 2,000 by a new instance.
-2,000 transactional ids expired. 2,000 transactional ids were lost with their coordinator's log.
+2,000 transactional ids expired.
+2,000 transactional ids were removed while a transaction was open, as no coordinator does.
+2,000 transactional ids were lost with their coordinator's log.
 2,000 transactional ids are taken by clients from each other in turn. Most often t: 2,000 times by a and b.
 2,000 batches were refused: 2,000 of a fenced producer.
 2,000 local bumps of 2,000 producers without transactional id; they wrote 2,000 records twice.
@@ -47,7 +51,9 @@ class _Marts:
         named = {"cluster": "c", "transactional_id": "t", "group_id": "g", "contenders": "a and b"}
         waits = {"waited_ms": 5, "awaited_partition": None, "broker_id": None, "waited_for": None}
         ends = {"all": number, "committed": 1, "aborted": 0, "open": 0, "late": 0}
-        some = dict.fromkeys(("bumps", "producers", "again", "expired", "deleted", "contended"), number)
+        some = dict.fromkeys(
+            ("bumps", "producers", "again", "expired", "removed", "deleted", "contended"), number
+        )
         missing = {"number": number, "brokers": 2, "first_at": None, "last_at": None}
         row = {**named, **waits, **some, **missing, "turns": number, "episodes": number, "answers": number}
         self._rows = {

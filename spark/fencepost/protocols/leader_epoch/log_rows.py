@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from fencepost.protocols.leader_epoch.acknowledged import Acknowledged
-from fencepost.protocols.leader_epoch.checkpoints import Checkpoint
+from fencepost.protocols.leader_epoch.checkpoints import Checkpoint, Entry
 from fencepost.protocols.leader_epoch.elections import Election
 from fencepost.protocols.leader_epoch.metadata_epochs import MetadataEpochs, lost_of
 from fencepost.protocols.leader_epoch.partition_logs import LostOffsets, PartitionLog, Run
@@ -89,8 +90,11 @@ class LogRows:
         for of in checkpoints:
             end = self._log.end_in(of.broker_id, of.file.rpartition("/")[0])
             entries = of.all_entries
+            following = {entry.leader_epoch: after for entry, after in pairwise(of.entries)}
             for number, (epoch, start) in enumerate(entries):
                 agrees = self._agrees(epoch, start, end, is_first=number == 0)
+                if epoch in following and self._has_between(epoch, following[epoch]):
+                    agrees = False
                 agreed.setdefault(epoch, []).append(agrees)
                 after = entries[number + 1].start_offset if number + 1 < len(entries) else None
                 self._rows[LEADER_EPOCH_ENTRIES.name].add(
@@ -130,6 +134,11 @@ class LogRows:
         # older epochs lie before it, newer ones behind
         known = (run for run in self._runs if run.leader_epoch >= 0)
         return all((run.begins < start) == (run.leader_epoch < epoch) for run in known)
+
+    def _has_between(self, epoch: int, after: Entry) -> bool:
+        """Whether batches of a newer epoch, which has no entry, begin before the entry that comes next."""
+        newer = (run for run in self._runs if epoch < run.leader_epoch < after.leader_epoch)
+        return any(run.begins < after.start_offset for run in newer)
 
     def _fits_without_batch(self, epoch: int, start: int, end: int | None) -> bool:
         """Whether an epoch of which no batch is known begins at ``start``. A leader writes its epoch to the

@@ -23,6 +23,7 @@ UNLOGGED = "marts.fct_unlogged_ends"
 REASONS = {
     "epoch_is_over": "of a fenced producer",
     "expired": "of a producer whose id had expired",
+    "removed": "of a producer whose id had been removed in its transaction",
     "log_deleted": "of a producer whose coordinator's log had been deleted",
     "not_in_transaction": "outside a transaction",
     "busy": "while the coordinator was busy with a transaction of theirs",
@@ -41,6 +42,7 @@ CAUSES = {
     "operator": "an operator",
     "end_txn": "the end of their transaction",
     "expired": "nobody: their id had expired",
+    "removed": "whoever removed their id in its transaction",
     "unassigned_epoch": "nobody: nobody had been given their epoch",
     "either": "a new instance or an operator",
     "local": "their own local bump",
@@ -76,7 +78,8 @@ SELECT cluster, count(DISTINCT concat(producer_id, '/', producer_epoch)) AS bump
 FROM {LOCAL_BUMPS} GROUP BY cluster
 """
 _IDS = f"""
-SELECT cluster, count_if(ended_by = 'expired') AS expired, count_if(ended_by = 'log_deleted') AS deleted,
+SELECT cluster, count_if(ended_by = 'expired') AS expired, count_if(ended_by = 'removed') AS removed,
+  count_if(ended_by = 'log_deleted') AS deleted,
   count_if(turns > 0) AS contended, max(turns) AS turns, max_by(transactional_id, turns) AS transactional_id,
   concat_ws(' and ', max_by(contenders, turns)) AS contenders
 FROM {IDS} GROUP BY cluster
@@ -100,7 +103,7 @@ FROM (SELECT *, struct(waited_ms, -unix_millis(began_at)) AS longest FROM {UNSTA
 _PRODUCES = f"""
 SELECT cluster, count(*) AS times, CASE WHEN error = 'CONCURRENT_TRANSACTIONS' THEN 'busy'
   WHEN reason = 'out_of_sequence' AND error_before <> 'NONE' THEN 'behind_refused'
-  WHEN reason = 'epoch_is_over' AND fencing_cause IN ('expired', 'log_deleted') THEN fencing_cause
+  WHEN reason = 'epoch_is_over' AND fencing_cause IN ('expired', 'removed', 'log_deleted') THEN fencing_cause
   ELSE reason END AS reason
 FROM {REFUSED} GROUP BY cluster, 3 ORDER BY times DESC, 3
 """
@@ -197,6 +200,9 @@ class Producers:
         sentences = []
         if counts["expired"]:
             sentences.append(f"{counted(counts['expired'], 'transactional id')} expired.")
+        if counts["removed"]:
+            gone = counted(counts["removed"], "transactional id was", "transactional ids were")
+            sentences.append(f"{gone} removed while a transaction was open, as no coordinator does.")
         if counts["deleted"]:
             lost = ("transactional id was lost with its", "transactional ids were lost with their")
             sentences.append(f"{counted(counts['deleted'], *lost)} coordinator's log.")

@@ -352,8 +352,9 @@ PRODUCER_FENCINGS = Table(
         "error": "string",
         "occurred_at": "timestamp",
         # what raised the epoch above the victim's, as in silver.transactional_ids; expired (the coordinator
-        # forgot the idle id); log_deleted (the coordinator's log, which had the producer id, was deleted);
-        # unassigned_epoch (nobody had been given the epoch yet); null if unknown
+        # forgot the idle id); removed (a tombstone while its transaction was open); log_deleted (the
+        # coordinator's log, which had the producer id, was deleted); unassigned_epoch (nobody had been given
+        # the epoch yet); null if unknown
         "cause": "string",
         "caused_by_client_id": "string",
         "caused_by_connection": "string",

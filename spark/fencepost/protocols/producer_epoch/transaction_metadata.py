@@ -19,12 +19,18 @@ from fencepost.protocols.producer_epoch.initialisers import (
 from fencepost.protocols.producer_epoch.missing_lines import MissingLines
 from fencepost.protocols.producer_epoch.producer_state import NONE
 from fencepost.protocols.producer_epoch.request_rows import RequestRow
-from fencepost.protocols.producer_epoch.transaction_log import EMPTY, PREPARE_COMMIT, TransactionRecord
+from fencepost.protocols.producer_epoch.transaction_log import (
+    EMPTY,
+    ONGOING,
+    PREPARE_COMMIT,
+    TransactionRecord,
+)
 from fencepost.replay.logs import COMPACTED
 
-END_TXN, TIMEOUT, RETRY, EXPIRED = "end_txn", "timeout", "retry", "expired"
+END_TXN, TIMEOUT, RETRY, EXPIRED, REMOVED = "end_txn", "timeout", "retry", "expired", "removed"
 """Who wrote a record, if it was no InitProducerId that moved the epoch (Initialisers.of). EXPIRED is the
-coordinator, which forgets an id that has been idle for transactional.id.expiration.ms.
+coordinator, which forgets an id that has been idle for transactional.id.expiration.ms. It never does so
+before the transaction of the id is complete: REMOVED is whoever wrote the tombstone himself.
 """
 
 
@@ -136,7 +142,8 @@ class TransactionMetadata:
         """
         previous = None if newest is None or newest.record.tombstone else newest.record
         if record.tombstone:
-            return EXPIRED, None
+            is_open = previous is not None and (previous.status == ONGOING or previous.prepares)
+            return REMOVED if is_open else EXPIRED, None
         if record.completes:
             if newest is not None and newest.record.prepares:
                 return newest.writer, newest.request

@@ -65,6 +65,17 @@ def some(chance: random.Random, share: float) -> Callable[[pa.Table], pa.Array]:
     return lambda rows: pa.array([chance.random() < share for _ in range(rows.num_rows)], pa.bool_())
 
 
+def some_contents(chance: random.Random, share: float) -> Callable[[pa.Table], pa.Array]:
+    """Of files that are read as a whole: all rows of a content go together."""
+
+    def which(rows: pa.Table) -> pa.Array:
+        contents = list(zip(rows["file"].to_pylist(), rows["content_digest"].to_pylist(), strict=True))
+        gone = {content: chance.random() < share for content in sorted(set(contents))}
+        return pa.array([gone[content] for content in contents], pa.bool_())
+
+    return which
+
+
 def by_broker(broker: int, **values: Any) -> Callable[[pa.Table], Any]:
     return lambda rows: of(rows, broker_id=broker, **values)
 
