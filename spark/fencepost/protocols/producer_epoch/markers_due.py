@@ -118,12 +118,14 @@ def transaction_markers(due: Due, newest: pa.Table, is_past: Flags, facts: Facts
     found = nullable(np.where(is_counted, due_count, UNKNOWN), pa.int64())
     has_wrong = matched & (is_certain | has_marker)
     wrong_count = nullable(np.where(has_wrong, due.wrong.found, UNKNOWN), pa.int64())
-    coordinators = _coordinators(due, is_counted)
+    coordinators, may_be_anothers = _coordinators(due, is_counted)
     is_known = pc.and_(pc.is_valid(found), pc.is_valid(wrong_count)).to_pylist()
     unknown = _unknown(due, is_known, matched & ~is_certain, facts)
     unknown = [
-        _MAY_HIDE if each == ALL_KNOWN and several is None else each
-        for each, several in zip(unknown, coordinators.to_pylist(), strict=True)
+        (_ANYBODYS if anothers else _MAY_HIDE) if each == ALL_KNOWN and several is None else each
+        for each, several, anothers in zip(
+            unknown, coordinators.to_pylist(), may_be_anothers.tolist(), strict=True
+        )
     ]
     marker, wrong = due.first_due_marker(), np.where(matched, due.wrong.first, UNKNOWN)
     prepared = longs(rows["prepared_position"])
@@ -168,6 +170,7 @@ _REMOVED = Unknown(TOPIC_REMOVED, "clocks do not tell whether the marker came be
 _MAY_HIDE = Unknown(
     NOT_CAPTURED, "a part of the partition's log that was not captured may hide another marker"
 )
+_ANYBODYS = Unknown(NOT_CAPTURED, "no request line tells whether a coordinator or an operator sent a marker")
 _ALIKE = Unknown(NOT_TOLD_APART, "the partition's markers of this epoch cannot be told apart")
 _SHORTENED = Unknown(CLEANED_AWAY, "the beginning of the partition's log was removed")
 _MADE_AGAIN = Unknown(TOPIC_UNKNOWN, "the coordinator's record has only the name of a topic made again")
@@ -201,19 +204,23 @@ def _why_unknown(place: tuple[str, str], facts: Facts, *, ends: bool, fewer: boo
     return _MADE_AGAIN if place in facts.made_again else _HOLE
 
 
-def _coordinators(due: Due, is_counted: Flags) -> pa.Array:
-    """How many coordinators wrote the markers that were found, unless a hole in the log, or its lost
-    beginning, may hide another of them. Neither can take back that one of them wrote twice.
+def _coordinators(due: Due, is_counted: Flags) -> tuple[pa.Array, Flags]:
+    """How many coordinators wrote the markers that were found, and where that is unknown since no line tells
+    who sent one. So it is if a hole in the log, or its lost beginning, may hide another marker. Neither can
+    take back that there are more than coordinators that may have written one.
     """
-    first, coordinators = due.first_due_marker(), due.coordinators()
+    first, (least, most) = due.first_due_marker(), due.coordinators()
     ended, first_known, to_end = (
         longs(_take_or_null(due.markers[name], first)) for name in ("ended_epoch", "first_known", "to_end")
     )
     # none lies before the one that ended what is in the log
     is_sure = (to_end == 1) & (due.whole | (ended >= 0) | (first_known == 1))
-    is_known = is_counted & (is_sure | (due.due_count > coordinators))
+    is_more = due.due_count > most
+    may_be_anothers = is_sure & ~is_more & (due.due_count > least)
+    is_known = is_counted & (is_more | (is_sure & ~may_be_anothers)) & (first != UNKNOWN)
     found_none = np.where(is_counted & (due.due_count == 0), 0, UNKNOWN)
-    return nullable(np.where(is_known & (first != UNKNOWN), coordinators, found_none), pa.int32())
+    counted = np.where(is_more, most, np.minimum(due.due_count, most))
+    return nullable(np.where(is_known, counted, found_none), pa.int32()), may_be_anothers
 
 
 def _coordinator_epochs(due: Due) -> Longs:

@@ -104,8 +104,10 @@ class MatchedMarkers:
         complete_from = [each.compacted_epoch if each.whole else ANY_EPOCH for each in coverages]
         self.epoch_is_whole: Flags = longs(self.rows["producer_epoch"]) > np.array(complete_from, np.int64)
 
-    def coordinators(self) -> Longs:
-        """How many coordinators wrote the markers of each row, each at its epoch; 1 if operators sent all."""
+    def coordinators(self) -> tuple[Longs, Longs]:
+        """How many coordinators wrote the markers of each row, each at its epoch: at least, and at most, if
+        those that no line tells of are coordinators', too. It is 1 if operators sent all.
+        """
         of_key = self.row_of_marker()
         is_of_only = np.append(self.is_only, np.False_)[of_key]
         is_of_only &= self.types == np.append(self.type, UNKNOWN)[of_key]
@@ -113,9 +115,14 @@ class MatchedMarkers:
         rows = np.where(is_of_only, of_key, self._repeated_row)
         rows[self.in_order[in_order]] = in_order
         epochs = longs(self.markers["coordinator_epoch"])
-        told = (rows != UNKNOWN) & (epochs >= 0)
-        distinct = np.unique(np.stack([rows[told], epochs[told]]), axis=1)
-        return np.maximum(np.bincount(distinct[0], minlength=len(self.type)), 1)
+        by_operator = longs(self.markers["by_operator"])
+        least, most = (
+            np.unique(np.stack([rows[told], epochs[told]]), axis=1)
+            for may in (by_operator == 0, by_operator != 1)
+            for told in (may & (rows != UNKNOWN) & (epochs >= 0),)
+        )
+        least, most = (np.bincount(each[0], minlength=len(self.type)) for each in (least, most))
+        return np.maximum(least, 1), np.maximum(most, 1)
 
     def _repeated_rows(self, tolerance_ms: int) -> Longs:
         """The row whose marker each marker repeats (repeated_markers.repeats); UNKNOWN if none."""
