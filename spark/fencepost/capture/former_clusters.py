@@ -8,7 +8,7 @@ taken for one.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from operator import ne
 
 import pyarrow as pa
@@ -90,19 +90,26 @@ def check_restored(plan: Plan, catalog: Catalog) -> None:
     """
     # a file of which the beginning was read, and still is as it was, is read on
     anew = [each for each in plan.sources if each.kind == SEGMENT and each.topic == _LOG and not each.start]
+    of_lake = {each: _content_of(each, catalog) for each in {source.cluster for source in anew}}
     for source in anew:
-        where = [{"cluster": source.cluster, "topic": _LOG}]
-        known = lake.scan(catalog, BATCHES, _CONTENT, where)
-        if known.num_rows and (offset := _first_other(source, known)) is not None:
+        offset = _first_other(source, of_lake[source.cluster])
+        if offset is not None:
             raise SettingsError(
                 f"{source.file} goes on from offset {offset} with other records than when it was read: "
                 f"the disks of {source.cluster} were restored from older copies. {_REMEDY}"
             )
 
 
-def _first_other(source: Source, known: pa.Table) -> int | None:
+def _content_of(cluster: str, catalog: Catalog) -> Mapping[tuple[int, int], list[int]]:
+    """What the lake has of each batch of a metadata log, by offset and leader epoch."""
+    known = lake.scan(catalog, BATCHES, _CONTENT, [{"cluster": cluster, "topic": _LOG}])
+    return {(offset, epoch): content for offset, epoch, *content in _rows(known)}
+
+
+def _first_other(source: Source, of_lake: Mapping[tuple[int, int], list[int]]) -> int | None:
     """The first offset at which a segment has another batch than the lake; None without several such."""
-    of_lake = {(offset, epoch): content for offset, epoch, *content in _rows(known)}
+    if not of_lake:
+        return None
     others = [
         offset
         for window in windows(source)

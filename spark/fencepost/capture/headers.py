@@ -18,7 +18,7 @@ from fencepost.formats.faults import Fault
 from fencepost.formats.headers import BATCHES_AT_ONCE, Headers, read_headers
 
 _AT_ONCE = BATCHES_AT_ONCE
-NO_EPOCH = -1
+_NO_EPOCH = -1
 """The leader epoch of batches that were written before there were any."""
 
 
@@ -38,7 +38,7 @@ class HeaderPiece(Piece):
 
 def header_pieces(source: Source) -> Iterator[HeaderPiece]:
     """The source's range, some ten thousand batches at a time."""
-    position, least, epoch = source.start, base_offset(source.file), NO_EPOCH
+    position, least, epoch = source.start, base_offset(source.file), _NO_EPOCH
     with opened_here(source.file, position) as file:
         final = False
         while not final:
@@ -64,14 +64,14 @@ def header_pieces(source: Source) -> Iterator[HeaderPiece]:
 def _epochs(batches: pa.RecordBatch) -> NDArray[np.int32]:
     """The leader epochs of those that have one."""
     epochs = batches["leader_epoch"].to_numpy()
-    return np.asarray(epochs[epochs != NO_EPOCH])
+    return np.asarray(epochs[epochs != _NO_EPOCH])
 
 
 def _falls(batches: pa.RecordBatch, before: int) -> Iterator[Fault]:
     """A fault for each batch whose leader epoch is older than that of the batch in front of it in the file,
     which for the first one is ``before``. Its row stays: all replicas may tell the same.
     """
-    having = np.flatnonzero(batches["leader_epoch"].to_numpy() != NO_EPOCH)
+    having = np.flatnonzero(batches["leader_epoch"].to_numpy() != _NO_EPOCH)
     epochs = np.concatenate([[before], _epochs(batches)])
     for number in np.flatnonzero(epochs[1:] < epochs[:-1]).tolist():
         at = int(having[number])

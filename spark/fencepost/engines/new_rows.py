@@ -62,7 +62,7 @@ class KnownKeys:
         if not unsure.any():
             return rows
         unsure_rows = rows.filter(pa.array(unsure))
-        known = self._keys_like(unsure_rows, hashes[is_known] if is_known.any() else hashes[:0])
+        known = self._keys_like(unsure_rows, hashes[is_known])
         first = _first_of_each(self._table, known, unsure_rows)
         own = np.arange(known.num_rows, known.num_rows + unsure_rows.num_rows)
         is_first = first == own

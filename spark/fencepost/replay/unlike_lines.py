@@ -7,6 +7,8 @@ broker's accepted requests of some API, nothing that the broker's lines say is a
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -63,6 +65,11 @@ def gap_before(log: Log, at: int) -> tuple[int, int]:
     """When the last batch before one was written, or NEVER, and when it was, or FOREVER."""
     until = log.max_timestamp_ms[at] if at < len(log) else FOREVER
     return int(log.max_timestamp_ms[:at].max(initial=NEVER)), int(until)
+
+
+def is_in_gap(gaps: Iterable[tuple[int, int]], requested_ms: int, responded_ms: int) -> bool:
+    """Whether a request came in one of these gaps: its records may be gone, or those that it met."""
+    return any(from_ms < responded_ms and requested_ms < to_ms for from_ms, to_ms in gaps)
 
 
 def lost_records(requests: ArrayLike) -> list[Difference]:

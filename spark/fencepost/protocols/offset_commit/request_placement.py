@@ -28,6 +28,7 @@ from fencepost.reasons import LOST_IN_ELECTION, RECORDS_LOST
 from fencepost.replay.logs import Longs
 from fencepost.replay.request_clocks import leaders_by_clock
 from fencepost.replay.terms import Terms
+from fencepost.replay.unlike_lines import is_in_gap
 
 Epochs = Mapping[tuple[str, int], Between]
 """(member id, epoch) -> where in the log the member had the epoch."""
@@ -106,13 +107,13 @@ class RequestPlacement:
         """
         if not is_decided(request):
             return None
-        from_ms, to_ms = request.requested_ms, request.responded_ms
-        if any(begin_ms < to_ms and from_ms < end_ms for begin_ms, end_ms in self._gaps):
+        if is_in_gap(self._gaps, request.requested_ms, request.responded_ms):
             return RECORDS_LOST
         if any(commit.accepted for commit in request.commits):
             return None
         start_ms = self._order.arrival(request, self.lateness.of(request))
-        return LOST_IN_ELECTION if self._terms.may_be_lost(request.broker_id, start_ms, to_ms) else None
+        may_be_lost = self._terms.may_be_lost(request.broker_id, start_ms, request.responded_ms)
+        return LOST_IN_ELECTION if may_be_lost else None
 
     def came_before(self, line: CommitRequest | Answer, later: Answer) -> bool:
         """Whether a request was certainly answered in an earlier leader term than another one."""

@@ -15,6 +15,7 @@ from fencepost.replay.keys import TRANSACTIONS_TOPIC
 from fencepost.replay.log_ends import FOREVER, NEVER, NOT_PAST, KnownPast
 from fencepost.replay.logs import Log, Term
 from fencepost.replay.terms import Terms
+from fencepost.replay.unlike_lines import is_in_gap
 
 
 class Coordinator:
@@ -79,9 +80,7 @@ class Coordinator:
 
     def is_in_gap(self, request: RequestRow) -> bool:
         """Whether a request came while records were written that are gone, without a hole."""
-        return any(
-            from_ms < request.responded_ms and request.requested_ms < to_ms for from_ms, to_ms in self._gaps
-        )
+        return is_in_gap(self._gaps, request.requested_ms, request.responded_ms)
 
     def why_lost(self, request: RequestRow) -> Unknown | None:
         """Why records from around a request may be gone without a hole; None if they are not."""

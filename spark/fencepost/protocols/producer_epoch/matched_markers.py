@@ -16,12 +16,10 @@ from fencepost.protocols.producer_epoch.facts import (
     CoordinatorCoverage,
     Facts,
 )
-from fencepost.protocols.producer_epoch.producer_state import NONE
+from fencepost.protocols.producer_epoch.producer_state import MARKER_TYPES, NONE
 from fencepost.protocols.producer_epoch.repeated_markers import Marker, Prepared, repeats
 from fencepost.replay.entities import numbered_rows
 from fencepost.replay.log_ends import FOREVER
-
-_TYPES = ("ABORT", "COMMIT")
 
 
 class MatchedMarkers:
@@ -116,13 +114,13 @@ class MatchedMarkers:
         rows[self.in_order[in_order]] = in_order
         epochs = longs(self.markers["coordinator_epoch"])
         by_operator = longs(self.markers["by_operator"])
-        least, most = (
-            np.unique(np.stack([rows[told], epochs[told]]), axis=1)
-            for may in (by_operator == 0, by_operator != 1)
-            for told in (may & (rows != UNKNOWN) & (epochs >= 0),)
-        )
-        least, most = (np.bincount(each[0], minlength=len(self.type)) for each in (least, most))
-        return np.maximum(least, 1), np.maximum(most, 1)
+
+        def counted(may_be: Flags) -> Longs:
+            at = np.flatnonzero(may_be & (rows != UNKNOWN) & (epochs >= 0))
+            distinct = np.unique(np.stack([rows[at], epochs[at]]), axis=1)
+            return np.maximum(np.bincount(distinct[0], minlength=len(self.type)), 1)
+
+        return counted(by_operator == 0), counted(by_operator != 1)
 
     def _repeated_rows(self, tolerance_ms: int) -> Longs:
         """The row whose marker each marker repeats (repeated_markers.repeats); UNKNOWN if none."""
@@ -152,7 +150,8 @@ class MatchedMarkers:
     def _of_type(self, wanted: Flags) -> list[Longs]:
         """By type, how many markers of that type, among those that are wanted, come before each place."""
         return [
-            np.concatenate([[0], np.cumsum((self.types == each) & wanted)]) for each in range(len(_TYPES))
+            np.concatenate([[0], np.cumsum((self.types == each) & wanted)])
+            for each in range(len(MARKER_TYPES))
         ]
 
     def _count(self) -> Longs:
@@ -189,7 +188,7 @@ def _may_go_on(rows: pa.Table, coverages: Sequence[CoordinatorCoverage]) -> Flag
 
 
 def _places(column: pa.ChunkedArray) -> Longs:
-    return longs(pc.index_in(column, pa.array(_TYPES)))
+    return longs(pc.index_in(column, pa.array(MARKER_TYPES)))
 
 
 def _producers(rows: pa.Table) -> Iterable[tuple[str, int]]:

@@ -25,10 +25,7 @@ from fencepost.protocols.producer_epoch.local_bumps import add_local_bumps, bump
 from fencepost.protocols.producer_epoch.partition_slice import PartitionSlice, first_of_each
 from fencepost.protocols.producer_epoch.producer_state import CAUSES, MARKER_TYPES
 from fencepost.protocols.producer_epoch.slice_states import producer_states
-from fencepost.protocols.producer_epoch.slice_transactions import (
-    markers,
-    partition_transactions,
-)
+from fencepost.protocols.producer_epoch.slice_transactions import markers, partition_transactions
 from fencepost.protocols.producer_epoch.sliced_log import SlicedLog
 from fencepost.protocols.producer_epoch.snapshots import Snapshots
 from fencepost.protocols.producer_epoch.state import dump_log
