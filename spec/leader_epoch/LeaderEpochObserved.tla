@@ -146,15 +146,23 @@ FetchAsAnswered(c, b, n) ==
      error                |-> FetchError(c, b, n),
      divergingEpoch       |-> DivergingEpoch(c, b, n)]
 
+\* The last image of the topic that the coordinator has: of a deletion that it has not applied yet it knows nothing, and
+\* removes the offset when it does (KeepOffsets). A commit that it refused is seen beside the newest image.
+ImageOfCommit(c, n) ==
+    LET id     == View(Coordinator).topicId
+        images == {i \in applied[Coordinator]..Len(metadataLog) : metadataLog[i].topicId = id}
+    IN  IF id = 0 \/ CommitError(c, n) # "NONE" THEN Newest
+        ELSE metadataLog[CHOOSE i \in images : \A j \in images : j <= i]
+
 CommitAsAnswered(c, n) ==
     [commit               |-> c,
      offset               |-> position[c][n].offset,
      leaderEpoch          |-> CommittedLeaderEpoch(c, n),
      byId                 |-> StoredTopicId(c, n) # 0,
      topicId              |-> StoredTopicId(c, n),
-     liveTopicId          |-> Newest.topicId,
-     livePartitionEpoch   |-> PartitionEpochIn(Newest, n),
-     liveLeaderEpoch      |-> LeaderEpochIn(Newest, n),
+     liveTopicId          |-> ImageOfCommit(c, n).topicId,
+     livePartitionEpoch   |-> PartitionEpochIn(ImageOfCommit(c, n), n),
+     liveLeaderEpoch      |-> LeaderEpochIn(ImageOfCommit(c, n), n),
      offsetPartitionEpoch |-> position[c][n].incarnation,
      error                |-> CommitError(c, n)]
 

@@ -101,7 +101,8 @@ NoOlderMetadataAccepted == \A a \in metadataAnswers : OlderThanCached(a) => ~a.a
 
 (***************************************************************************)
 (* Offsets that were committed. An element c is one of them, beside the    *)
-(* partition that had the name at that moment.                             *)
+(* partition that had the name at that moment, or before a deletion of     *)
+(* which the coordinator had not heard.                                    *)
 (***************************************************************************)
 
 \* KIP-232: whoever goes on from this offset is told INVALID_PARTITION_EPOCH if it is one of another incarnation than
@@ -127,7 +128,7 @@ CommitIncarnation(c) ==
 \*
 \* Where it does not hold: only clients of the consumer protocol name ids, and from 4.2 on (OffsetCommit version 10).
 \* From 4.3 on the broker stores the id that it has for the name, whatever the offset is of: such a commit is by id here
-\* and always passes. A coordinator that has not applied the deletion yet takes the old id.
+\* and always passes. A coordinator that has not applied the deletion yet takes the old id, which lives for it.
 \*
 \* On call: nothing to do for a refused one: the client has not heard of the new topic yet. If it goes on, its metadata
 \* come from a broker that is behind.
@@ -139,11 +140,10 @@ ShippedCommitRule(c) ==
 \* moment. A newer one comes from another incarnation, or from a client that makes epochs up.
 \*
 \* Where it does not hold: a commit by name of a consumer that read the incarnation before
-\* (MCLeaderEpoch_epoch_of_before), also by id once its metadata have the new one. A commit while no topic of the name
-\* lives. An offset without leader epoch (-1) is not judged.
+\* (MCLeaderEpoch_epoch_of_before), also by id once its metadata have the new one. An offset without leader epoch (-1)
+\* is not judged.
 \*
-\* On call: if no topic of the name lived then, the commit crossed its deletion: go on with commit_to_live_incarnation.
-\* Otherwise the group will find its position diverging, or past the end, and reset it by auto.offset.reset: check that
+\* On call: the group will find its position diverging, or past the end, and reset it by auto.offset.reset: check that
 \* this is what you want before it starts again. If the topic was not created again, look at the software of the client
 \* (software_name in the verdict), and whether the metadata log lost records (leader_epoch_never_falls).
 \* @violated("an offset was committed with a leader epoch that the partition never had")
@@ -151,17 +151,19 @@ ShippedCommitRule(c) ==
 CommittedLeaderEpochBound ==
     \A c \in committedOffsets : c.error = "NONE" /\ c.leaderEpoch >= 0 => c.leaderEpoch <= c.liveLeaderEpoch
 
-\* An offset that is stored with a topic id is stored for the topic that lives: not for one that was deleted.
+\* An offset that is stored with a topic id is stored for the topic that lives: not for one of which the coordinator has
+\* heard that it was deleted. One that has not heard of it yet removes the offset when it does: that commit has only
+\* crossed the deletion.
 \*
-\* Where it does not hold: a coordinator that is behind takes an id that is gone, or stores it for a commit by name
-\* (MCLeaderEpoch_coordinator_behind). Commits by name up to 4.2 have no id and are not judged. That the id is the live
-\* one does not show that the offset is: commit_incarnation does.
+\* Where it does not hold: nowhere as designed, also if the coordinator is behind (MCLeaderEpoch_coordinator_behind).
+\* Commits by name up to 4.2 have no id and are not judged. That the id is the live one does not show that the offset
+\* is: commit_incarnation does. Unknown where nothing tells whether the coordinator had heard: the offset is still
+\* there, and neither a heartbeat of its broker nor ten minutes show that the broker has applied the deletion.
 \*
-\* On call: look whether fct_orphaned_offsets has it as stored (is_stored). A coordinator removes such an offset when it
-\* learns of the deletion: then the commit has only crossed that, and nothing is left to do. Otherwise it is an orphan.
-\* An OffsetFetch by id is not given it, one by name gets it for the new topic, until offsets.retention.minutes has
-\* passed. Delete it (`kafka-consumer-groups.sh --bootstrap-server BROKER:9092 --delete-offsets --group G --topic T`)
-\* while the group is stopped, and see why the coordinator's broker was behind.
+\* On call: fct_orphaned_offsets has it. An OffsetFetch by id is not given it, one by name gets it for the new topic,
+\* until offsets.retention.minutes has passed. Delete it (`kafka-consumer-groups.sh --bootstrap-server BROKER:9092
+\* --delete-offsets --group G --topic T`) while the group is stopped, and report the coordinator's release: it had
+\* applied the deletion.
 \* @violated("an offset was stored for a topic that had been deleted")
 \* @invariant("commit_to_live_incarnation", "critical", "commit")
 CommitToLiveIncarnation ==

@@ -59,7 +59,8 @@ select
         greatest(0, least(committed_offset, log_end_offset) - log_start_offset)
     ) as records_at_risk,
     case
-        when is_late is null then 'client_unknown'
+        when is_late is null
+            then coalesce(unknown_reason, if(origin_topic_id is null, 'client_unknown', 'several_states'))
         when is_stored is null or (newest_topic_id is not null and log_end_offset is null) then 'not_captured'
     end as unknown_reason,
     used,

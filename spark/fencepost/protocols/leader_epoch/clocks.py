@@ -179,10 +179,15 @@ class Moments:
         It may be behind the log, but not behind a position that it had applied before. ``known_position``: an
         offset up to which it had certainly applied the log.
         """
-        applied = self._applied.get(broker_id, Rising())
-        known_position = max(known_position, applied.greatest_before(start_ms - self._tolerance_ms + 1))
+        known_position = max(known_position, self.applied(broker_id, start_ms))
         highest = self.window(broker_id, start_ms, end_ms).highest
         return Window(min(known_position, highest), highest)
+
+    def applied(self, broker_id: int, ms: int) -> int:
+        """An offset up to which a broker had certainly applied the log at a time of its clock; 0 if nothing
+        shows one.
+        """
+        return self._applied.get(broker_id, Rising()).greatest_before(ms - self._tolerance_ms + 1)
 
     def _by_broker(self, applied: Iterable[AppliedPosition]) -> dict[int, Rising[int]]:
         """By broker: the positions that it had applied, by the latest times of its own clock."""

@@ -4,7 +4,7 @@ committed, and which incarnations of topics lived then.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -17,8 +17,9 @@ from fencepost.protocols.leader_epoch.cluster_evidence import ClusterEvidence
 from fencepost.protocols.leader_epoch.commit_lines import CommitLine
 from fencepost.protocols.leader_epoch.live_partitions import candidates
 from fencepost.protocols.leader_epoch.states import columns_of
+from fencepost.protocols.leader_epoch.unheard_deletions import UnheardDeletions
 from fencepost.replay.entities import first_of_each, numbered_rows, numbered_values, tuples
-from fencepost.replay.logs import Longs
+from fencepost.replay.logs import Longs, longs
 
 Leaders = Mapping[str, Mapping[tuple[str | None, int, int], int]]
 _KEPT = 1 << 14
@@ -28,11 +29,13 @@ _KEPT = 1 << 14
 @dataclass(frozen=True)
 class Groups:
     """The evidence about the clusters of all groups. ``leaders``: by cluster, the id of the leader by (topic
-    id of ``__consumer_offsets``, partition, leader epoch).
+    id of ``__consumer_offsets``, partition, leader epoch). ``administered``: by cluster, the groups of which
+    somebody removed offsets by a request.
     """
 
     known: Mapping[str, ClusterEvidence]
     leaders: Leaders
+    administered: Mapping[str, Collection[str]]
     tolerance_ms: int
 
 
@@ -44,13 +47,18 @@ class ClusterFacts:
     def __init__(self, groups: Groups, name: str) -> None:
         self.name, self.tolerance_ms = name, groups.tolerance_ms
         self._known, self._leaders = groups.known[name], groups.leaders.get(name, {})
+        administered = groups.administered.get(name, ())
+        self._unheard = UnheardDeletions(self._known.history, self._known.moments, administered)
         self.partition_epoch = lru_cache(maxsize=_KEPT)(self._partition_epoch)
 
-    def windows(self, terms: pa.Table, ms: Longs) -> tuple[Longs, Longs]:
-        """The lowest and the highest offset at which the metadata log may have ended when each record of a
-        coordinator was written, at ``ms``. ``terms``: the columns by which ``Groups.leaders`` has leaders.
+    def windows(self, stored: pa.Table) -> tuple[Longs, Longs]:
+        """The lowest and the highest offset at which the metadata log may have ended when each offset was
+        stored, or up to which its coordinator had applied the log where a deletion was news to it.
+        ``stored``: rows of STORED, in the order of their logs.
         """
+        ms = longs(stored["ms"])
         lowest, highest = np.empty_like(ms), np.empty_like(ms)
+        terms = stored.select(["log_topic_id", "commit_partition", "coordinator_epoch"])
         number = numbered_rows(*(numbered_values(column)[0] for column in terms.columns))
         first = first_of_each(number)
         leaders = [self._leaders.get(term, -1) for term in tuples(terms.take(pa.array(first)))]
@@ -58,6 +66,7 @@ class ClusterFacts:
         for broker_id in sorted(set(leaders)):
             own = leader == broker_id
             lowest[own], highest[own] = self._known.moments.windows(broker_id, ms[own])
+        self._unheard.narrow(stored, leader, lowest, highest)
         return lowest, highest
 
     def window_of(self, line: CommitLine) -> Window:

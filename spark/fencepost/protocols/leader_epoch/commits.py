@@ -24,15 +24,15 @@ from fencepost.tables import Table
 STORED = Table(
     "stored",
     "One row per committed offset that is stored. topic_id is null for a commit by name, leader_epoch -1 for "
-    "none; coordinator_epoch is the leader epoch of its batch. follows is the offset of the record before it "
-    "that stored one for the same key, null where there is none or a hole may hide it. removed is the offset "
-    "of its tombstone; removed_ms is the time of that, null where a hole may hide another record before it; "
-    "current is null where a hole may hide what came after, and false in a log that was "
-    "deleted. log_topic_id is the id of __consumer_offsets; later_log the same, but null for its first "
-    "incarnation.",
+    "none; coordinator_epoch is the leader epoch of its batch, term_end_ms the time of the last record of "
+    "that epoch. follows is the offset of the record before it that stored one for the same key, null where "
+    "there is none or a hole may hide it. removed is the offset of its tombstone; removed_ms is the time of "
+    "that, null where a hole may hide another record before it; current is null where a hole may hide what "
+    "came after, and false in a log that was deleted. log_topic_id is of __consumer_offsets; later_log is "
+    "the same, but null for its first incarnation.",
     {
         "cluster": "string", "later_log": "string", "commit_partition": "int", "record_offset": "bigint",
-        "log_topic_id": "string", "coordinator_epoch": "int",
+        "log_topic_id": "string", "coordinator_epoch": "int", "term_end_ms": "bigint",
         "ms": "bigint", "group_id": "string", "topic": "string", "partition": "int", "offset": "bigint",
         "leader_epoch": "int", "topic_id": "string", "is_transactional": "boolean", "broker_id": "int",
         "file": "string", "position": "bigint", "follows": "bigint", "removed": "bigint",
@@ -123,10 +123,17 @@ def _of_log(log: Log, records: pa.Table, incarnation: Incarnation) -> pa.Table:
         "removed": pa.array(offsets[after], mask=~removed),
         "removed_ms": pa.array(longs(rows["ms"])[after], mask=~in_sight),
         "current": is_current,
+        "term_end_ms": _term_ends(survived, rows["coordinator_epoch"]),
     }
     columns = [computed[name] if name in computed else rows[name] for name in STORED.columns]
     stored = filtered(pa.table(columns, names=list(STORED.columns)), ~is_tombstone)
     return stored.cast(STORED.arrow_schema)
+
+
+def _term_ends(records: pa.Table, leader_epochs: pa.ChunkedArray) -> pa.Array:
+    """For each leader epoch the time of its last record."""
+    ends = records.group_by("leader_epoch").aggregate([("timestamp_ms", "max")])
+    return ends["timestamp_ms_max"].combine_chunks().take(pc.index_in(leader_epochs, ends["leader_epoch"]))
 
 
 def _neighbours(rows: pa.Table) -> tuple[Longs, Longs]:

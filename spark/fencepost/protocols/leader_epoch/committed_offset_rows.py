@@ -219,9 +219,8 @@ class CommittedOffsets:
 
     @cached_property
     def _windows(self) -> tuple[Longs, Longs]:
-        """The offsets at which the metadata log may have ended when each commit was written."""
-        terms = self._rows.select(["log_topic_id", "commit_partition", "coordinator_epoch"])
-        return self._facts.windows(terms, longs(self._rows["ms"]))
+        """The offsets of the metadata log between which each commit was written (ClusterFacts.windows)."""
+        return self._facts.windows(self._rows)
 
     @cached_property
     def _lived(self) -> tuple[Longs, pa.Table]:

@@ -41,7 +41,7 @@ from fencepost.protocols.leader_epoch.partition_rows import (
     never_captured,
     replay_partitions,
 )
-from fencepost.protocols.leader_epoch.removals import REMOVAL_APIS, removal_requests
+from fencepost.protocols.leader_epoch.removals import REMOVAL_APIS, groups_of, removal_requests
 from fencepost.protocols.leader_epoch.shutdowns import shut_down
 from fencepost.protocols.leader_epoch.states import MET_FETCHES, rows_of, states_of
 from fencepost.protocols.leader_epoch.tables import (
@@ -103,7 +103,8 @@ def rebuild(evidence: Evidence) -> Mapping[str, Rows]:
     del requests
     client_rows = _clients(evidence, known, client_requests)
     del client_requests
-    groups = Groups(known, leaders, evidence.tolerance_ms)
+    removals = removal_requests(of_admins)
+    groups = Groups(known, leaders, groups_of(removals), evidence.tolerance_ms)
     of_groups = _groups(evidence, groups, of_logs[STORED.name], client_rows)
     without_group = {
         table.name: engine.map(
@@ -123,7 +124,7 @@ def rebuild(evidence: Evidence) -> Mapping[str, Rows]:
             [each[METADATA_COVERAGE.name] for each in (of_logs, of_metadata)]
         ),
         LEADER_EPOCHS.name: engine.union([each[LEADER_EPOCHS.name] for each in (of_logs, of_metadata)]),
-        REMOVAL_REQUESTS.name: on_engine(engine, REMOVAL_REQUESTS, removal_requests(of_admins)),
+        REMOVAL_REQUESTS.name: on_engine(engine, REMOVAL_REQUESTS, removals),
         LEADER_EPOCH_FENCINGS.name: engine.union([refused, of_metadata[LEADER_EPOCH_FENCINGS.name]]),
     }
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 from fencepost.protocols.leader_epoch.lines import APIS, DELETE_GROUPS, DELETE_RECORDS, OFFSET_DELETE
 from fencepost.protocols.leader_epoch.tables import REMOVAL_REQUESTS
 from fencepost.replay.columns import Columns
+from fencepost.replay.entities import tuples
 from fencepost.replay.requests import RequestLine, each_reading, host_of, integer, text
 
 REMOVAL_APIS = (OFFSET_DELETE, DELETE_GROUPS, DELETE_RECORDS)
@@ -40,6 +41,15 @@ def removal_requests(requests: pa.Table) -> pa.Table:
                 line.requested_ms, line.responded_ms, line.file, line.position,
             )  # fmt: skip
     return rows.to_arrow()
+
+
+def groups_of(removals: pa.Table) -> dict[str, set[str]]:
+    """By cluster, the groups of which offsets were removed; ``removals``: rows of REMOVAL_REQUESTS."""
+    groups: dict[str, set[str]] = {}
+    for cluster, group_id in tuples(removals.select(["cluster", "group_id"])):
+        if group_id is not None:
+            groups.setdefault(cluster, set()).add(group_id)
+    return groups
 
 
 def _removed(line: RequestLine) -> Iterator[_Removed]:

@@ -285,7 +285,8 @@ COMMITTED_OFFSETS = Table(
     "silver.committed_offsets",
     "One row per offset that was committed (a record of __consumer_offsets), or whose commit was refused "
     "with UNKNOWN_TOPIC_ID. The scope is the metadata log; the interval has the offsets at which that log "
-    "may have ended when the offset was committed.",
+    "may have ended when the offset was committed, or up to which the coordinator had applied it, if a later "
+    "record deletes the topic (unheard_deletions.py).",
     {
         **_SCOPE,
         **_NAMED,
