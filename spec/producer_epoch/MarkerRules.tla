@@ -48,25 +48,26 @@ EveryMarkerIsWritten == \A m \in transactionMarkers : m.completed => m.found >= 
 \* @invariant("marker_of_the_right_type", "critical", "marker")
 MarkerOfTheRightType == \A m \in transactionMarkers : m.found >= 1 \/ m.wrong >= 1 => m.wrong = 0
 
-\* A partition has one marker for a transaction from each coordinator that wrote one. A new coordinator writes the markers
-\* of prepared transactions again, since it does not know what its predecessor had written. One coordinator writes a marker
-\* once, and no operator writes one beside it.
+\* A partition has one marker for a transaction from each coordinator that wrote one, and from each of the partition's
+\* leaders that it asked: these are the writers. A new coordinator writes the markers of prepared transactions again, since
+\* it does not know what its predecessor had written. A coordinator asks the next leader if the last one did not answer. (A
+\* partition has one leader in ProducerEpoch.) Nobody else writes a marker twice, and no operator writes one beside it.
 \*
-\* Where it does not hold: a coordinator sends its marker again if it did not hear that it was written, since its request
-\* ran into a timeout or the partition's leader stopped before it answered. So does an operator who takes a live transaction for a
+\* Where it does not hold: a coordinator sends its marker again to the same leader if it did not hear that it was written,
+\* since its request ran into a timeout, or too few replicas had it. So does an operator who takes a live transaction for a
 \* hanging one (kafka-transactions.sh abort). It does no harm as long as no other transaction has begun. A repeated marker
 \* has the epoch of the next transaction and can end it (KAFKA-19446): without transaction version 2
 \* (MCProducerEpoch_4_3_version_1_repeated_marker), and with it on brokers before 4.2, whose partitions take an equal epoch
 \* (MCProducerEpoch_4_1_version_2_equal_epochs).
 \*
-\* On call: look whether the partition's leader moved between the two markers, or whether the request log has a
-\* WriteTxnMarkers of another client than broker-N-txn-marker-sender: then nothing is wrong. If a transaction of the
-\* same producer began between them, it was cut short: its later records are outside of any transaction
-\* (no_write_outside_transaction). Brokers of 4.2 or later with transaction version 2 end that risk; the version alone
-\* (`kafka-features.sh --bootstrap-server BROKER:9092 upgrade --feature transaction.version=2`) does not.
+\* On call: look whether the request log has a WriteTxnMarkers of another client than broker-N-txn-marker-sender, or
+\* replicas of the partition left its ISR then: nothing else is wrong. If a transaction of the same producer began between
+\* the two markers, it was cut short: its later records are outside of any transaction (no_write_outside_transaction).
+\* Brokers of 4.2 or later with transaction version 2 end that risk; the version alone (`kafka-features.sh
+\* --bootstrap-server BROKER:9092 upgrade --feature transaction.version=2`) does not.
 \* @violated("a coordinator wrote a transaction's marker twice in a partition")
 \* @invariant("one_marker_each", "warning", "marker")
-OneMarkerEach == \A m \in transactionMarkers : m.found >= 1 => m.found <= m.coordinators
+OneMarkerEach == \A m \in transactionMarkers : m.found >= 1 => m.found <= m.writers
 
 \* The coordinator that ended a transaction is the one that prepared it, or a later one: the coordinator epoch of its
 \* marker is at least that of the Prepare record.

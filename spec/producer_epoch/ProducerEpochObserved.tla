@@ -13,7 +13,7 @@ EXTENDS ProducerEpoch, IdempotentProducerRules
 \* @typeAlias: initProducerId = {request: INSTANCE, transactionalId: TRANSACTIONAL_ID, providedId: Int, providedEpoch: Int, granted: Bool, fenced: Bool, busy: Bool, failed: Bool, returnedId: Int, returnedEpoch: Int, known: Bool, status: Str, producerId: Int, producerEpoch: Int, lastEpoch: Int, previousId: Int, lastEpochHeld: Int, previousIdHeld: Int};
 \* @typeAlias: endTxn = {request: INSTANCE, transactionalId: TRANSACTIONAL_ID, apiVersion: Int, commit: Bool, providedId: Int, providedEpoch: Int, error: Str, returnedId: Int, returnedEpoch: Int, known: Bool, status: Str, producerId: Int, producerEpoch: Int, lastEpoch: Int, previousId: Int, previousIdHeld: Int, byAnother: Bool};
 \* @typeAlias: addPartitionsToTxn = {request: INSTANCE, transactionalId: TRANSACTIONAL_ID, partition: PARTITION, apiVersion: Int, verifyOnly: Bool, providedId: Int, providedEpoch: Int, error: Str, known: Bool, status: Str, producerId: Int, producerEpoch: Int, listed: Bool};
-\* @typeAlias: transactionMarker = {transactionalId: TRANSACTIONAL_ID, partition: PARTITION, producerId: Int, producerEpoch: Int, dueType: Str, completed: Bool, found: Int, coordinators: Int, wrong: Int, coordinatorEpoch: Int, markerCoordinatorEpoch: Int};
+\* @typeAlias: transactionMarker = {transactionalId: TRANSACTIONAL_ID, partition: PARTITION, producerId: Int, producerEpoch: Int, dueType: Str, completed: Bool, found: Int, writers: Int, wrong: Int, coordinatorEpoch: Int, markerCoordinatorEpoch: Int};
 \* @typeAlias: partitionTransaction = {partition: PARTITION, producerId: Int, producerEpoch: Int, firstOffset: Int, open: Bool, aborted: Bool, listed: Bool, indexed: Bool};
 \* @typeAlias: producerSnapshot = {partition: PARTITION, producerId: Int, snapshotOffset: Int, due: Bool, present: Bool, agrees: Bool};
 
@@ -160,7 +160,7 @@ AddPartitionAsMet(i, p) ==
 \* The markers that are due in the partitions of the transaction that is prepared.
 Due ==
     {[transactionalId |-> TransactionalId, partition |-> p, producerId |-> Id, producerEpoch |-> Epoch,
-      dueType |-> IF Status = "PrepareCommit" THEN "COMMIT" ELSE "ABORT", completed |-> FALSE, found |-> 0, coordinators |-> 0,
+      dueType |-> IF Status = "PrepareCommit" THEN "COMMIT" ELSE "ABORT", completed |-> FALSE, found |-> 0, writers |-> 0,
       wrong |-> 0, coordinatorEpoch |-> term, markerCoordinatorEpoch |-> -1] : p \in transactionPartitions}
 
 \* No marker of its producer in the partition is from the coordinator that sent m, or from a later one.
@@ -172,7 +172,7 @@ Counted(due, m) ==
     IF due.partition # m.partition \/ due.producerId # m.id \/ due.producerEpoch # m.epoch THEN due
     ELSE IF due.dueType # m.type THEN [due EXCEPT !.wrong = @ + 1]
     ELSE [due EXCEPT !.found = @ + 1,
-                     !.coordinators = IF due.found = 0 \/ IsFromNextCoordinator(m) THEN @ + 1 ELSE @,
+                     !.writers = IF due.found = 0 \/ IsFromNextCoordinator(m) THEN @ + 1 ELSE @,
                      !.markerCoordinatorEpoch = IF due.found = 0 THEN m.coordinatorEpoch ELSE @]
 
 \* The coordinator has a transaction with p that it has not completed, and its marker will end what is open there: also

@@ -75,7 +75,7 @@ def _unlogged(r: Row) -> str:
 
 
 def _marker(r: Row) -> str:
-    several = f" of {_or_unknown(r['coordinators'])}" if (r["found"] or 0) > 1 else ""
+    several = f" of {_or_unknown(r['writers'])}" if (r["found"] or 0) > 1 else ""
     counts = f"found {_or_unknown(r['found'])}{several}, wrong {_or_unknown(r['wrong'])}"
     done = "completed" if r["completed"] else "not completed"
     where = f", at {r['marker_position']}" if r["marker_position"] is not None else ""

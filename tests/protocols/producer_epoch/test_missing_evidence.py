@@ -36,7 +36,7 @@ COLUMNS = {
     ),
     "transaction_markers": (
         ("transactional_id", "transaction_partition", "from_position"),
-        ("due_type", "found", "coordinators", "wrong"),
+        ("due_type", "found", "writers", "wrong"),
     ),
     "partition_transactions": (
         ("topic", "partition", "producer_id", "first_offset"),
@@ -100,10 +100,10 @@ def _values_by_key(rows: Rows, table: str) -> dict[tuple[Any, ...], Row]:
 
 def _value(row: Row, name: str) -> Any:
     """The value as it is compared. A hole may hide one of two markers, so only "none" and "some" are
-    compared, and whether there are more than coordinators that wrote one.
+    compared, and whether there are more than wrote one.
     """
     value = row[name]
-    if name == "coordinators" and value is not None:
+    if name == "writers" and value is not None:
         return row["found"] > value
     if name == "coordinator_outcome" and value == "unknown":
         return None

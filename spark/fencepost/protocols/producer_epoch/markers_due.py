@@ -118,13 +118,13 @@ def transaction_markers(due: Due, newest: pa.Table, is_past: Flags, facts: Facts
     found = nullable(np.where(is_counted, due_count, UNKNOWN), pa.int64())
     has_wrong = matched & (is_certain | has_marker)
     wrong_count = nullable(np.where(has_wrong, due.wrong.found, UNKNOWN), pa.int64())
-    coordinators, may_be_anothers = _coordinators(due, is_counted)
+    writers, may_be_anothers = _writers(due, is_counted)
     is_known = pc.and_(pc.is_valid(found), pc.is_valid(wrong_count)).to_pylist()
     unknown = _unknown(due, is_known, matched & ~is_certain, facts)
     unknown = [
         (_ANYBODYS if anothers else _MAY_HIDE) if each == ALL_KNOWN and several is None else each
         for each, several, anothers in zip(
-            unknown, coordinators.to_pylist(), may_be_anothers.tolist(), strict=True
+            unknown, writers.to_pylist(), may_be_anothers.tolist(), strict=True
         )
     ]
     marker, wrong = due.first_due_marker(), np.where(matched, due.wrong.first, UNKNOWN)
@@ -137,7 +137,7 @@ def transaction_markers(due: Due, newest: pa.Table, is_past: Flags, facts: Facts
         "transaction_partition": rows["name"],
         "completed": pc.is_valid(rows["completed_position"]),
         "found": found,
-        "coordinators": coordinators,
+        "writers": writers,
         "wrong": wrong_count,
         "coordinator_epoch": rows["prepared_by_epoch"],
         "marker_coordinator_epoch": nullable(_coordinator_epochs(due), pa.int32()),
@@ -204,12 +204,12 @@ def _why_unknown(place: tuple[str, str], facts: Facts, *, ends: bool, fewer: boo
     return _MADE_AGAIN if place in facts.made_again else _HOLE
 
 
-def _coordinators(due: Due, is_counted: Flags) -> tuple[pa.Array, Flags]:
-    """How many coordinators wrote the markers that were found, and where that is unknown since no line tells
-    who sent one. So it is if a hole in the log, or its lost beginning, may hide another marker. Neither can
-    take back that there are more than coordinators that may have written one.
+def _writers(due: Due, is_counted: Flags) -> tuple[pa.Array, Flags]:
+    """How many writers (Due.writers) the markers have that were found, and where that is unknown since no
+    line tells who sent one. So it is if a hole in the log, or its lost beginning, may hide another marker.
+    Neither can take back that there are more than writers that may have written one.
     """
-    first, (least, most) = due.first_due_marker(), due.coordinators()
+    first, (least, most) = due.first_due_marker(), due.writers()
     ended, first_known, to_end = (
         longs(_take_or_null(due.markers[name], first)) for name in ("ended_epoch", "first_known", "to_end")
     )

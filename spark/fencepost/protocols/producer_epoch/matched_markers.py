@@ -102,9 +102,10 @@ class MatchedMarkers:
         complete_from = [each.compacted_epoch if each.whole else ANY_EPOCH for each in coverages]
         self.epoch_is_whole: Flags = longs(self.rows["producer_epoch"]) > np.array(complete_from, np.int64)
 
-    def coordinators(self) -> tuple[Longs, Longs]:
-        """How many coordinators wrote the markers of each row, each at its epoch: at least, and at most, if
-        those that no line tells of are coordinators', too. It is 1 if operators sent all.
+    def writers(self) -> tuple[Longs, Longs]:
+        """How many pairs of a coordinator, at its epoch, and a leader of the partition wrote the markers of
+        each row: at least, and at most, if those that no line tells of are coordinators', too. It is 1 if
+        operators sent all.
         """
         of_key = self.row_of_marker()
         is_of_only = np.append(self.is_only, np.False_)[of_key]
@@ -112,12 +113,12 @@ class MatchedMarkers:
         in_order = np.flatnonzero(self.in_order != UNKNOWN)
         rows = np.where(is_of_only, of_key, self._repeated_row)
         rows[self.in_order[in_order]] = in_order
-        epochs = longs(self.markers["coordinator_epoch"])
+        epochs, leaders = (longs(self.markers[name]) for name in ("coordinator_epoch", "leader_epoch"))
         by_operator = longs(self.markers["by_operator"])
 
         def counted(may_be: Flags) -> Longs:
             at = np.flatnonzero(may_be & (rows != UNKNOWN) & (epochs >= 0))
-            distinct = np.unique(np.stack([rows[at], epochs[at]]), axis=1)
+            distinct = np.unique(np.stack([rows[at], epochs[at], leaders[at]]), axis=1)
             return np.maximum(np.bincount(distinct[0], minlength=len(self.type)), 1)
 
         return counted(by_operator == 0), counted(by_operator != 1)

@@ -164,9 +164,9 @@ TRANSACTION_MARKERS = Table(
         "due_type": "string",  # COMMIT, ABORT
         "completed": "boolean",  # the coordinator wrote Complete: every marker was acknowledged
         "found": "int",  # markers of the due type; null if the partition's log is unknown
-        # how many coordinators wrote those, each with its coordinator epoch; 1 if operators sent all of them;
-        # null as above, and if a hole in the log may hide another marker
-        "coordinators": "int",
+        # how many pairs of a coordinator (by its epoch) and a leader of the partition wrote those; 1 if
+        # operators sent all of them; null as above, and if a hole in the log may hide another marker
+        "writers": "int",
         "wrong": "int",  # markers of the other type that ended this transaction there; null as above
         "coordinator_epoch": "int",  # of the Prepare record
         # of the first found marker that no operator sent; -1 if operators sent all of them; null without one,

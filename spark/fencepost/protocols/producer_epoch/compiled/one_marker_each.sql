@@ -1,6 +1,6 @@
 -- generated from OneMarkerEach in spec/producer_epoch/MarkerRules.tla by `tlasql compile`; do not edit
 --
--- OneMarkerEach == \A m \in transactionMarkers : m.found >= 1 => m.found <= m.coordinators
+-- OneMarkerEach == \A m \in transactionMarkers : m.found >= 1 => m.found <= m.writers
 WITH frame AS (
   SELECT
     cluster,
@@ -13,13 +13,13 @@ WITH frame AS (
     from_time,
     to_time,
     found AS `m.found`,
-    coordinators AS `m.coordinators`
+    writers AS `m.writers`
   FROM silver.transaction_markers
 ), judged AS (
   SELECT
     *,
     `m.found` >= 1 AS antecedent,
-    `m.found` <= `m.coordinators` AS c1
+    `m.found` <= `m.writers` AS c1
   FROM frame
 ), weighed AS (
   SELECT
@@ -33,10 +33,10 @@ WITH frame AS (
     from_time,
     to_time,
     `m.found`,
-    `m.coordinators`,
+    `m.writers`,
     NOT antecedent OR c1 AS verdict,
     COALESCE(antecedent, FALSE) AS exercised,
-    CASE WHEN antecedent AND NOT c1 THEN 'm.found <= m.coordinators' END AS failed_conjunct
+    CASE WHEN antecedent AND NOT c1 THEN 'm.found <= m.writers' END AS failed_conjunct
   FROM judged
 ), agreed AS (
   SELECT
@@ -59,8 +59,8 @@ WITH frame AS (
         failed_conjunct,
         'm.found',
         `m.found`,
-        'm.coordinators',
-        `m.coordinators`
+        'm.writers',
+        `m.writers`
       )
     ) AS first_state,
     CASE
@@ -102,7 +102,7 @@ SELECT
   CASE
     WHEN NOT agreed.states IS NULL AND NOT COALESCE(agreed.verdict, FALSE)
     THEN TO_JSON(
-      STRUCT(agreed.first_state.`m.found` AS `m.found`, agreed.first_state.`m.coordinators` AS `m.coordinators`),
+      STRUCT(agreed.first_state.`m.found` AS `m.found`, agreed.first_state.`m.writers` AS `m.writers`),
       MAP('ignoreNullFields', 'false')
     )
   END AS observed,

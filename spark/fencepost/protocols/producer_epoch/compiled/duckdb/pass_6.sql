@@ -14,7 +14,7 @@ WITH frame AS (
     completed AS "m.completed",
     found AS "m.found",
     wrong AS "m.wrong",
-    coordinators AS "m.coordinators",
+    writers AS "m.writers",
     marker_coordinator_epoch AS "m.markerCoordinatorEpoch",
     coordinator_epoch AS "m.coordinatorEpoch"
   FROM silver.transaction_markers
@@ -26,7 +26,7 @@ WITH frame AS (
     "m.found" >= 1 OR "m.wrong" >= 1 AS antecedent_2,
     "m.wrong" = 0 AS c1_2,
     "m.found" >= 1 AS antecedent_3,
-    "m.found" <= "m.coordinators" AS c1_3,
+    "m.found" <= "m.writers" AS c1_3,
     "m.found" >= 1 AND NOT "m.markerCoordinatorEpoch" = -1 AS antecedent_4,
     "m.markerCoordinatorEpoch" >= "m.coordinatorEpoch" AS c1_4
   FROM frame
@@ -44,7 +44,7 @@ WITH frame AS (
     "m.completed",
     "m.found",
     "m.wrong",
-    "m.coordinators",
+    "m.writers",
     "m.markerCoordinatorEpoch",
     "m.coordinatorEpoch",
     NOT antecedent_1 OR c1_1 AS verdict_1,
@@ -55,7 +55,7 @@ WITH frame AS (
     CASE WHEN antecedent_2 AND NOT c1_2 THEN 'm.wrong = 0' END AS failed_conjunct_2,
     NOT antecedent_3 OR c1_3 AS verdict_3,
     COALESCE(antecedent_3, FALSE) AS exercised_3,
-    CASE WHEN antecedent_3 AND NOT c1_3 THEN 'm.found <= m.coordinators' END AS failed_conjunct_3,
+    CASE WHEN antecedent_3 AND NOT c1_3 THEN 'm.found <= m.writers' END AS failed_conjunct_3,
     NOT antecedent_4 OR c1_4 AS verdict_4,
     COALESCE(antecedent_4, FALSE) AS exercised_4,
     CASE WHEN antecedent_4 AND NOT c1_4 THEN 'm.markerCoordinatorEpoch >= m.coordinatorEpoch' END AS failed_conjunct_4
@@ -79,7 +79,7 @@ WITH frame AS (
     from_time AS from_time,
     CASE WHEN CAST(1 AS BIGINT) = CAST(NOT to_position IS NULL AS BIGINT) THEN to_time END AS to_time,
     CAST(1 AS BIGINT) AS states,
-    {'topic': topic, 'partition': "partition", 'partition_key': partition_key, 'failed_conjunct_1': failed_conjunct_1, 'failed_conjunct_2': failed_conjunct_2, 'failed_conjunct_3': failed_conjunct_3, 'failed_conjunct_4': failed_conjunct_4, 'm.completed': "m.completed", 'm.found': "m.found", 'm.wrong': "m.wrong", 'm.coordinators': "m.coordinators", 'm.markerCoordinatorEpoch': "m.markerCoordinatorEpoch", 'm.coordinatorEpoch': "m.coordinatorEpoch"} AS first_state,
+    {'topic': topic, 'partition': "partition", 'partition_key': partition_key, 'failed_conjunct_1': failed_conjunct_1, 'failed_conjunct_2': failed_conjunct_2, 'failed_conjunct_3': failed_conjunct_3, 'failed_conjunct_4': failed_conjunct_4, 'm.completed': "m.completed", 'm.found': "m.found", 'm.wrong': "m.wrong", 'm.writers': "m.writers", 'm.markerCoordinatorEpoch': "m.markerCoordinatorEpoch", 'm.coordinatorEpoch': "m.coordinatorEpoch"} AS first_state,
     CASE WHEN COALESCE(verdict_1, FALSE) THEN TRUE WHEN COALESCE(NOT verdict_1, FALSE) THEN FALSE END AS verdict_1,
     exercised_1 AS exercised_1,
     CASE WHEN COALESCE(verdict_2, FALSE) THEN TRUE WHEN COALESCE(NOT verdict_2, FALSE) THEN FALSE END AS verdict_2,
@@ -108,7 +108,7 @@ WITH frame AS (
     CASE WHEN COUNT(*) = COUNT(to_position) THEN MAX(to_time) END AS to_time,
     COUNT(*) AS states,
     ANY_VALUE(
-      {'topic': topic, 'partition': "partition", 'partition_key': partition_key, 'failed_conjunct_1': failed_conjunct_1, 'failed_conjunct_2': failed_conjunct_2, 'failed_conjunct_3': failed_conjunct_3, 'failed_conjunct_4': failed_conjunct_4, 'm.completed': "m.completed", 'm.found': "m.found", 'm.wrong': "m.wrong", 'm.coordinators': "m.coordinators", 'm.markerCoordinatorEpoch': "m.markerCoordinatorEpoch", 'm.coordinatorEpoch': "m.coordinatorEpoch"}
+      {'topic': topic, 'partition': "partition", 'partition_key': partition_key, 'failed_conjunct_1': failed_conjunct_1, 'failed_conjunct_2': failed_conjunct_2, 'failed_conjunct_3': failed_conjunct_3, 'failed_conjunct_4': failed_conjunct_4, 'm.completed': "m.completed", 'm.found': "m.found", 'm.wrong': "m.wrong", 'm.writers': "m.writers", 'm.markerCoordinatorEpoch': "m.markerCoordinatorEpoch", 'm.coordinatorEpoch': "m.coordinatorEpoch"}
     ) AS first_state,
     CASE
       WHEN BOOL_AND(COALESCE(verdict_1, FALSE))
@@ -277,8 +277,8 @@ FROM (
           THEN CAST(JSON_OBJECT(
             'm.found',
             STRUCT_EXTRACT(agreed.first_state, 'm.found'),
-            'm.coordinators',
-            STRUCT_EXTRACT(agreed.first_state, 'm.coordinators')
+            'm.writers',
+            STRUCT_EXTRACT(agreed.first_state, 'm.writers')
           ) AS TEXT)
         END},
         {'definition': 'marker_coordinator_epoch_in_order', 'verdict': agreed.verdict_4, 'exercised': COALESCE(agreed.exercised_4, FALSE), 'failed_conjunct': CASE WHEN NOT agreed.verdict_4 THEN STRUCT_EXTRACT(agreed.first_state, 'failed_conjunct_4') END, 'reason': CASE
