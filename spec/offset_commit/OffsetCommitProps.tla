@@ -507,11 +507,13 @@ NoCommitForAnothersPartition ==
 \* harmlessly. A member id that joined again may commit for what it owned before. A classic group that rebalances
 \* cooperatively hears which partitions it loses together with the new generation, and commits them once more in
 \* onPartitionsRevoked: accepted at that generation, owned by nobody (MCClassicGroup_cooperative_unowned_partition).
+\* A consumer that hears that a topic was created again commits for the new topic before the group has assigned it.
 \* Commits to an empty group and transactional commits without a member are not judged.
 \*
 \* On call: look whether the committed offset is the last the previous owner processed: then nothing is wrong but
-\* the timing. If the sender never owned the partition, find out what it commits for: a wrong topic name in the
-\* application, or offsets handed over by another process.
+\* the timing. If the topic was created again at that time, it is an offset of the topic before, from which the next
+\* owner begins: fct_orphaned_offsets has what that skips. If the sender never owned the partition, find out what it
+\* commits for: a wrong topic name in the application, or offsets handed over by another process.
 \* @violated("a commit for a partition that nobody owned was accepted")
 \* @invariant("no_commit_for_unowned_partition", "warning", "commit")
 NoCommitForUnownedPartition ==

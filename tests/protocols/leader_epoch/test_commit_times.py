@@ -6,7 +6,7 @@ from random import Random
 
 import numpy as np
 
-from fencepost.protocols.leader_epoch.commit_times import RepeatedCommits, RequestTimes, only_handled
+from fencepost.protocols.leader_epoch.commit_times import RepeatedCommits, RequestTimes, handled
 
 TOLERANCE_MS = 3
 
@@ -15,21 +15,24 @@ def test_a_request_is_found_where_it_is_the_only_one() -> None:
     rng, found = Random(1), set()
     for _ in range(300):
         begun = [
-            (rng.randrange(2), rng.randrange(60), rng.choice((0, 2, 30))) for _ in range(rng.randrange(12))
+            (rng.randrange(2), rng.randrange(60), rng.choice((0, 2, 30)), rng.choice((7, 7, 7, 8)))
+            for _ in range(rng.randrange(12))
         ]
-        lines = [(content, ms, ms + took) for content, ms, took in begun]
+        lines = [(content, ms, ms + took, alike) for content, ms, took, alike in begun]
         records = [(content, ms) for content in range(3) for ms in range(-5, 100, 3)]
-        handled = RequestTimes(*np.array(lines, dtype=np.int64).reshape(-1, 3).T)
-        told = only_handled(handled, *np.array(records, dtype=np.int64).T, TOLERANCE_MS)
-        for (content, ms), row in zip(records, told.tolist(), strict=True):
+        requests = RequestTimes(*np.array(lines, dtype=np.int64).reshape(-1, 4).T)
+        told = handled(requests, *np.array(records, dtype=np.int64).T, TOLERANCE_MS)
+        for (content, ms), only, one in zip(records, *(each.tolist() for each in told), strict=True):
             fits = [
                 row
-                for row, (of, first, last) in enumerate(lines)
+                for row, (of, first, last, _) in enumerate(lines)
                 if of == content and first - TOLERANCE_MS <= ms <= last + TOLERANCE_MS
             ]
-            assert row == (fits[0] if len(fits) == 1 else -1), (lines, content, ms)
-            found.add(min(len(fits), 2))
-    assert found == {0, 1, 2}
+            kinds = {lines[row][3] for row in fits}
+            assert only == (fits[0] if len(fits) == 1 else -1), (lines, content, ms)
+            assert one in fits if len(kinds) == 1 else one == -1, (lines, content, ms)
+            found.add((min(len(fits), 2), len(kinds)))
+    assert found == {(0, 0), (1, 1), (2, 1), (2, 2)}
 
 
 def test_the_newest_commit_is_found_with_whether_all_were_of_one_incarnation() -> None:

@@ -15,19 +15,23 @@ from fencepost.replay.logs import Longs
 
 
 class RequestTimes(NamedTuple):
-    """Requests: a number that stands for the content of each, when it came and when it was answered (ms)."""
+    """Requests: a number that stands for the content of each, when it came and when it was answered (ms), and
+    a number for what else is told of it.
+    """
 
     content: Longs
     requested_ms: Longs
     responded_ms: Longs
+    alike: Longs
 
 
-def only_handled(requests: RequestTimes, content: Longs, ms: Longs, tolerance_ms: int) -> Longs:
+def handled(requests: RequestTimes, content: Longs, ms: Longs, tolerance_ms: int) -> tuple[Longs, Longs]:
     """For each record, the index of the only request with the same content that was being handled when the
-    record was written; -1 for none, or several. The coordinator dates both.
+    record was written, -1 for none, or several; and of one of several that are all alike, -1 for none, or if
+    they differ. The coordinator dates both.
     """
     order = np.lexsort((requests.responded_ms, requests.requested_ms, requests.content))
-    request_content, requested_ms, responded_ms = (column[order] for column in requests)
+    request_content, requested_ms, responded_ms, alike = (column[order] for column in requests)
     # records in the same order: neighbours find their requests close to each other in memory
     record_order = np.lexsort((ms, content))
     content, ms = content[record_order], ms[record_order]
@@ -40,17 +44,19 @@ def only_handled(requests: RequestTimes, content: Longs, ms: Longs, tolerance_ms
     end = np.searchsorted(
         by_request, content * span + np.searchsorted(times, ms + tolerance_ms, side="right")
     )
-    matches, several = np.full(len(ms), -1), np.zeros(len(ms), dtype=np.bool_)
+    one, several, differ = np.full(len(ms), -1), *(np.zeros(len(ms), dtype=np.bool_) for _ in range(2))
     at, undecided = end - 1, np.arange(len(ms))
-    while len(undecided := undecided[(at[undecided] >= begin[undecided]) & ~several[undecided]]):
+    while len(undecided := undecided[(at[undecided] >= begin[undecided]) & ~differ[undecided]]):
         here = at[undecided]
         fits = undecided[responded_ms[here] >= ms[undecided] - tolerance_ms]
-        several[fits] = matches[fits] >= 0
-        matches[fits] = order[at[fits]]
+        several[fits] = one[fits] >= 0
+        differ[fits] = several[fits] & (alike[one[fits]] != alike[at[fits]])
+        one[fits] = at[fits]
         at[undecided] -= 1
-    matches[several] = -1
-    matches[record_order] = matches.copy()
-    return matches
+    found = np.append(order, -1)[one]
+    only, of_all = (np.empty_like(found) for _ in range(2))
+    only[record_order], of_all[record_order] = np.where(several, -1, found), np.where(differ, -1, found)
+    return only, of_all
 
 
 class RepeatedCommits:

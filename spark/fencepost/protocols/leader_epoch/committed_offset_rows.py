@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 
 from fencepost.protocols.leader_epoch.clocks import Window
 from fencepost.protocols.leader_epoch.commit_facts import ClusterFacts, Groups
-from fencepost.protocols.leader_epoch.commit_lines import CommitLine
-from fencepost.protocols.leader_epoch.commit_times import RequestTimes, only_handled
+from fencepost.protocols.leader_epoch.commit_lines import CommitLine, ReadPosition
+from fencepost.protocols.leader_epoch.commit_times import RequestTimes, handled
 from fencepost.protocols.leader_epoch.commits import STORED
 from fencepost.protocols.leader_epoch.fetched_commits import Row, with_commits
 from fencepost.protocols.leader_epoch.origins import Origins
@@ -48,7 +48,11 @@ _ROWS_AT_ONCE = 1 << 16
 _UNKNOWN_TOPIC_ID = "UNKNOWN_TOPIC_ID"
 _CONTENT = ("group_id", "topic", "partition", "offset", "leader_epoch")
 """The columns that a stored commit has in common with its request."""
-_OF_CLIENT = slice(CommitLine._fields.index("client"), CommitLine._fields.index("file"))
+_OF_CLIENT = slice(CommitLine._fields.index("client"), CommitLine._fields.index("request_id"))
+_OF_REQUEST = slice(CommitLine._fields.index("request_id"), CommitLine._fields.index("file"))
+_OF_LINE = slice(_OF_CLIENT.start, _OF_REQUEST.stop)
+_ALIKE = (*ReadPosition._fields, "client", "client_id", "connection")
+"""What tells all of a commit's client: a connection has one host, and one software."""
 _OF_STORED = {
     **{
         name: name
@@ -113,11 +117,11 @@ class CommittedOffsets:
         names = ("commit_partition", "record_offset", "later_log")
         places = (self._rows[name].cast(pa.string()) for name in names)
         self._ids = pa.array(digests_of_texts(facts.name, "commit", *places), pa.string())
-        self._lines = self._matched()
+        self._lines, self._clients = self._matched()
         number, lived = self._lived
         only = lived["only_topic_id"].to_pylist()
         self._origins = Origins(
-            self._rows, self._requests, self._lines, lambda row: only[number[row]], facts.tolerance_ms
+            self._rows, self._requests, self._clients, lambda row: only[number[row]], facts.tolerance_ms
         )
 
     def pieces(self) -> Iterator[pa.Table]:
@@ -161,30 +165,39 @@ class CommittedOffsets:
 
     # --- requests -------------------------------------------------------------------------------------------
 
-    def _matched(self) -> Longs:
-        """For each stored commit, the row of its request: the only one with the same content that was being
-        handled when the record was written; -1 where there is none.
+    def _matched(self) -> tuple[Longs, Longs]:
+        """For each stored commit, the row of its request, the only one with the same content that was being
+        handled when the record was written, and of one of several that were if the same (_ALIKE) is told of
+        all; -1 where there is none.
         """
         stored = self._rows
         accepted = pc.indices_nonzero(pc.fill_null(pc.equal(self._requests["error"], NONE), False))
-        requests = self._requests.select([*_CONTENT, "requested_ms", "responded_ms"]).take(accepted)
+        requests = self._requests.select([*_CONTENT, *_ALIKE, "requested_ms", "responded_ms"]).take(accepted)
+        alike = numbered_rows(*(numbered_values(requests[name])[0] for name in _ALIKE))
         columns = [numbered_values(requests[name], stored[name]) for name in _CONTENT]
         content = numbered_rows(*map(np.concatenate, columns))
         of_requests, of_stored = content[: requests.num_rows], content[requests.num_rows :]
-        handled = RequestTimes(of_requests, longs(requests["requested_ms"]), longs(requests["responded_ms"]))
-        matches = only_handled(handled, of_stored, longs(stored["ms"]), self._facts.tolerance_ms)
-        rows = longs(accepted)
-        return np.where(matches >= 0, rows[matches], -1) if len(rows) else matches
+        times = RequestTimes(
+            of_requests, longs(requests["requested_ms"]), longs(requests["responded_ms"]), alike
+        )
+        found = handled(times, of_stored, longs(stored["ms"]), self._facts.tolerance_ms)
+        rows = np.append(longs(accepted), -1)
+        only, of_client = (rows[each] for each in found)
+        return only, of_client
 
     # --- rows -----------------------------------------------------------------------------------------------
 
     def _accepted(self, first: int, end: int) -> pa.Table:
-        facts, rows, lines = self._facts, self._rows.slice(first, end - first), self._lines[first:end]
+        facts, rows = self._facts, self._rows.slice(first, end - first)
         lowest, highest = (each[first:end] for each in self._windows)
         number, lived = self._lived
         number = pa.array(number[first:end])
-        of_requests = self._requests.select(CommitLine._fields[_OF_CLIENT]).take(
-            pa.array(lines, mask=lines < 0)
+        of_requests, of_clients = (
+            self._requests.select(CommitLine._fields[columns]).take(pa.array(lines, mask=lines < 0))
+            for columns, lines in (
+                (_OF_REQUEST, self._lines[first:end]),
+                (_OF_CLIENT, self._clients[first:end]),
+            )
         )
         origins = [self._origins.of(row) for row in range(first, end)]
         places = zip(origins, rows["partition"].to_pylist(), strict=True)
@@ -192,6 +205,7 @@ class CommittedOffsets:
         columns = {
             **{name: rows[column] for name, column in _OF_STORED.items()},
             **{name: lived[name].take(number) for name in _OF_MET},
+            **{name: of_clients[name] for name in of_clients.column_names},
             **{name: of_requests[name] for name in of_requests.column_names if not name.endswith("_ms")},
             "log": pa.repeat(METADATA_LOG, rows.num_rows),
             "commit_id": self._ids.slice(first, end - first),
@@ -249,7 +263,7 @@ class CommittedOffsets:
             line.cluster, METADATA_LOG, line.topic, line.partition, identity, line.group_id,
             line.offset, line.leader_epoch, line.topic_id is not None, line.topic_id or "",
             *common, origin, facts.partition_epoch(origin, line.partition),
-            how if origin else None, line.error, None, None, None, *tuple(line)[_OF_CLIENT],
+            how if origin else None, line.error, None, None, None, *tuple(line)[_OF_LINE],
             line.file, line.position, None, window.lowest, window.highest + 1, line.requested_ms,
             line.responded_ms, *lists,
         )  # fmt: skip
