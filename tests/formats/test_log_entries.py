@@ -178,6 +178,42 @@ def test_pieces_of_a_file_begin_where_entries_do(tmp_path: Path, monkeypatch: py
     assert all(piece.startswith(b"[2026") for piece in pieces)
 
 
+def test_what_goes_on_without_a_time_is_not_collected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each byte is read once, however long a program prints lines that begin no entry."""
+    monkeypatch.setattr("fencepost.capture.text.CHUNK", 100)
+    monkeypatch.setattr("fencepost.capture.text.LONGEST", 40)
+    text = (
+        "[2026-11-20 22:02:40,000] INFO a (C)\n"
+        + "printed\n" * 200
+        + "[2026-11-20 22:02:41,000] INFO b (C)\n"
+    )
+    file = tmp_path / "log"
+    file.write_text(text, encoding="utf-8")
+    searched, pieces = list[int](), list[Piece]()
+
+    def last(lines: bytes) -> int:
+        searched.append(len(lines))
+        return last_entry(lines)
+
+    def parse(_: Source, piece: Piece, after_ms: int | None) -> Parsed:
+        pieces.append(piece)
+        return Parsed(pa.record_batch({"n": []}), (), 0, piece.position + len(piece.data), after_ms)
+
+    source = Source("c", None, CLIENT_LOG, str(file), end=len(text))
+    list(text_rows(source, parse, lambda _: iter(()), lambda *_: False, last))
+    assert b"".join(piece.data for piece in pieces).decode() == text
+    assert max(searched) <= 40
+    assert max(len(piece.data) for piece in pieces) < 200
+    assert all(piece.data.endswith(b"\n") for piece in pieces)
+    found = [entry for each in pieces for entry in entries(each.data, each.position, LogClock("UTC"))]
+    assert [(each.position, each.message.partition("\n")[0]) for each in found] == [
+        (0, "a"),
+        (text.rindex("["), "b"),
+    ]
+
+
 @given(st.binary(max_size=200))
 def test_nothing_that_is_written_ends_a_run(data: bytes) -> None:
     with contextlib.suppress(ValueError):

@@ -22,7 +22,7 @@ from fencepost.capture.writers import Writer
 from fencepost.formats import faults as formats
 from fencepost.formats.envelopes import end_of_lines, written_by
 from fencepost.formats.lines import Parsed
-from fencepost.formats.log_entries import begins_entry, first_line
+from fencepost.formats.log_entries import LONGEST, begins_entry, first_line
 from fencepost.formats.written_order import WrittenOrder
 from fencepost.tables import Table
 
@@ -275,8 +275,11 @@ def _pieces(file: BinaryIO, source: Source, last_entry: LastEntry | None) -> Ite
             break
         data = unfinished_text + data
         end = end_of_lines(data)
-        if last_entry is not None:
-            end = last_entry(data[:end])
+        if last_entry is not None and end:
+            # what goes on for longer is cut at a line end: a program may print for hours without any time
+            tail = max(0, end - LONGEST)
+            begin = last_entry(data[tail:end])
+            end = tail + begin if begin or not tail else end
         if end == 0 and len(data) > _MAX_LINE:
             # this is no text: bytes without line ends are not collected in memory
             end = len(data)

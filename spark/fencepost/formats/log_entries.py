@@ -32,7 +32,8 @@ _BEGINS = re.compile(
     % (_DATE, _LEVELS.encode(), _DATE),
     re.MULTILINE,
 )
-_LONGEST = 1 << 20
+LONGEST = 1 << 20
+"""Of a longer entry only so many bytes are read."""
 _BEFORE_CONTEXT = re.compile(r"\A(?![A-Z]\w* \w+=)[^\]\n]*\](?::| -)? \[(?=[A-Z]\w* \w+=)")
 """What a layout has in brackets before a LogContext: a thread, or what Connect says of a connector."""
 UNKNOWN_AROUND = (
@@ -326,7 +327,7 @@ def last_entry(lines: bytes) -> int:
 
 def read_entry(data: bytes, position: int, clock: LogClock) -> Entry:
     """Parse the lines of one entry; raises ValueError if it has no readable time."""
-    text = _COLOUR.sub(b"", data[:_LONGEST]).decode("utf-8", "replace").replace("\r\n", "\n").rstrip("\n")
+    text = _COLOUR.sub(b"", data[:LONGEST]).decode("utf-8", "replace").replace("\r\n", "\n").rstrip("\n")
     parts = of_json(text) if text.startswith("{") else _of_text(text)
     return Entry(
         position,
