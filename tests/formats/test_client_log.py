@@ -41,10 +41,23 @@ def taken(line: str) -> list[tuple[object, ...]]:
         f"2026-11-20T22:02:40.024 [main] DEBUG o.a.k.c.p.i.TransactionManager - {PREFIX}{SET}",
         f"[2026-11-20 22:02:40,024] INFO [sink|task-0] {PREFIX}{SET}{LOGGER[:-1]}:612) \r",
         json.dumps({"timestamp": 1795212160024, "message": f"{PREFIX}{SET}\njava.lang.E: e\n\tat a.B"}),
+        # Logback's JsonEncoder, as it may be set
+        json.dumps({"timestamp": 1795212160024, "arguments": [], "formattedMessage": f"{PREFIX}{SET}"}),
     ],
 )
 def test_whatever_stands_around_it_a_message_is_taken(line: str) -> None:
     assert taken(line) == [("c-1", "orders", "producer_id_set", 5, 2, None, 1795212160024)]
+
+
+def test_a_message_that_ends_in_brackets_is_whole() -> None:
+    message = (
+        "Transiting to abortable error state due to org.apache.kafka.common.errors."
+        "TopicAuthorizationException: Not authorized to access topics: [out]"
+    )
+    for rest in ("", LOGGER, f"{LOGGER} [main]"):
+        line = f"[2026-11-20 22:02:40,024] INFO {PREFIX}{message}{rest}\n"
+        (row,) = parse_client_lines(line.encode()).rows.to_pylist()
+        assert row["message"] == message
 
 
 @pytest.mark.parametrize(

@@ -122,8 +122,8 @@ _PATTERNS = {
 }
 _MARK = b"[Producer clientId="
 # The logger that ends a line of Kafka's own pattern, [%d] %p %m (%c), or of Connect's, (%c:%L), and a thread
-# behind it
-_LOGGER = r"(?: \([\w.$]+(?::\d+)?\))?(?: \[[^\]]*\])?[ \r]*"
+# behind it; a message may end in brackets itself
+_LOGGER = r"(?: \([\w.$]+(?::\d+)?\)(?: \[[^\]]*\])?)?[ \r]*"
 _TRANSACTIONAL_ID = ", transactionalId="
 _ID_AND_EPOCH = re.compile(_PATTERNS["id_and_epoch"])
 _ERROR_NAME = re.compile(r"[\w.$]*\w")
