@@ -7,10 +7,11 @@ import subprocess
 import time
 from pathlib import Path
 
+import hurried
 import natural
 import streams_apps
 from brokers import LabError
-from clients import Clients
+from clients import Client, Clients
 from makers import Makers
 from plays.calls import Calls
 from plays.script import Setting, Step
@@ -35,6 +36,7 @@ class Casts:
         self._lab: LabStage | None = None
         self._started: set[str] = set()
         self._running: list[subprocess.Popen[bytes]] = []
+        self._hurried: list[Client] = []
 
     def do_cast(self, step: Step) -> None:
         maker = step["maker"]
@@ -58,6 +60,8 @@ class Casts:
                 clients.consumer(name, maker, "orders", autocommit=True)
         elif maker in ("java-classic", "java-consumer"):
             clients.consumer(maker, maker, "orders", autocommit=True, protocol="CLASSIC")
+        elif maker == "java-hurried":
+            self._hurried += hurried.play(stage, seconds, is_new=self.setting.is_new)
         elif maker in _PYTHON:
             self._running += natural.start_clients(stage, seconds, (maker,))
         elif maker == "franz":
@@ -86,6 +90,8 @@ class Casts:
         for each in self._running:
             each.wait(_CLEANUP_S)
         self._running.clear()
+        for client in self._hurried:
+            client.wait()
         if self._clients is not None:
             self._clients.__exit__(None, None, None)
             time.sleep(0.5)

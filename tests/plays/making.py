@@ -26,6 +26,7 @@ MAKERS = (
     "java-consumer",
     "java-classic",
     "java-producer",
+    "java-hurried",
     "librdkafka",
     "kafka-python",
     "aiokafka",
