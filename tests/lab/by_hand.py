@@ -10,12 +10,11 @@ from typing import Any
 
 import incarnations
 from broker_events import kill_broker, pause_broker, resume_broker, start_broker
-from brokers import LabError, Plan, jars, java
+from brokers import LabError, Plan
 from clients import Client
 from incarnation_bench import Bench
-from java_programs import compile_program
+from java_programs import properties_file, start_program
 from lab_client import LabClient, note
-from log4j import client_logging
 from operator_client import Operator
 from partition_requests import Row, fetch
 from scenario import Scenario, Stage
@@ -100,7 +99,6 @@ def _owned(bench: Bench) -> None:
 
 
 def _start(stage: Stage, name: str, group_id: str, protocol: str) -> Client:
-    version, folder = stage.cluster.plan.version, stage.clients.folder
     config = {
         "bootstrap.servers": stage.cluster.bootstrap,
         "group.id": group_id,
@@ -108,12 +106,8 @@ def _start(stage: Stage, name: str, group_id: str, protocol: str) -> Client:
         "group.protocol": protocol,
         "auto.offset.reset": "earliest",
     }
-    properties = folder / f"{name}.properties"
-    properties.write_text("".join(f"{key}={value}\n" for key, value in config.items()))
-    classes = compile_program(_PROGRAM, f"{jars(version)}/*", folder / "classes")
-    logging = client_logging(version, folder / name, "INFO")
-    command = java(version, "64m", logging, _PROGRAM, str(properties), OWNED, "0", "20", classes=classes)
-    return stage.clients.run(Client(name, folder / f"{name}.log", command))
+    version, properties = stage.cluster.plan.version, properties_file(stage.clients, name, config)
+    return start_program(stage.clients, version, name, _PROGRAM, properties, OWNED, "0", "20")
 
 
 def _last_leader(bench: Bench) -> None:

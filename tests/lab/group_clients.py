@@ -6,7 +6,7 @@ from pathlib import Path
 
 from brokers import jars, java
 from clients import Client
-from java_programs import compile_program
+from java_programs import compile_program, properties_file
 from lab_client import note
 from log4j import client_logging
 from rebalance_groups import RebalanceGroup
@@ -100,14 +100,13 @@ def start(
         "auto.offset.reset": "earliest",
         **({"group.instance.id": instance_id} if instance_id else {}),
     }
-    properties = clients.folder / f"{name}.properties"
-    properties.write_text("".join(f"{key}={value}\n" for key, value in config.items()))
+    properties = properties_file(clients, name, config)
     told = clients.folder / f"{name}.events"
     classes = compile_program("GroupMember", f"{jars(version)}/*", clients.folder / "classes")
     (topic,) = {topic for topic, _ in group.partitions}
     loggers = _ASSIGNOR_LOGS if debug else None
     logging = client_logging(version, clients.folder / name, "INFO", loggers, pattern)
     options = [logging, f"-Duser.timezone={clients.zone(name)}"]
-    program = ["GroupMember", str(properties), topic, assignor, str(told)]
+    program = ["GroupMember", properties, topic, assignor, str(told)]
     command = java(version, "64m", *options, *program, classes=classes)
     return clients.run(JavaMember(name, clients.folder / f"{name}.log", command, group, told))

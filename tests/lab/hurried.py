@@ -9,10 +9,8 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from brokers import jars, java
 from clients import Client
-from java_programs import compile_program
-from log4j import client_logging
+from java_programs import properties_file, start_program
 from scenario import Stage
 
 READ, WRITTEN = "hurried", "hurried-out"
@@ -49,20 +47,13 @@ def _start(stage: Stage, protocol: str, kind: str, seconds: int) -> Client:
         "metadata.max.age.ms": "1000",
         "max.poll.records": "5",
     }
-    arguments = [_written(stage, f"{name}-consumer", config), READ, str(seconds)]
+    arguments = [_properties(stage, f"{name}-consumer", config), READ, str(seconds)]
     if kind == "transfers":
         config = {"transactional.id": name, "transaction.timeout.ms": "10000", "linger.ms": "0"}
-        arguments += [_written(stage, f"{name}-producer", config), WRITTEN]
-    version, folder = stage.cluster.plan.version, stage.clients.folder
-    classes = compile_program("Hurried", f"{jars(version)}/*", folder / "classes")
-    logging = client_logging(version, folder / name, "INFO")
-    command = java(version, "64m", logging, "Hurried", *arguments, classes=classes)
-    return stage.clients.run(Client(name, folder / f"{name}.log", command))
+        arguments += [_properties(stage, f"{name}-producer", config), WRITTEN]
+    return start_program(stage.clients, stage.cluster.plan.version, name, "Hurried", *arguments)
 
 
-def _written(stage: Stage, client_id: str, config: Mapping[str, str]) -> str:
-    """The file with the properties of a client."""
-    file = stage.clients.folder / f"{client_id}.properties"
+def _properties(stage: Stage, client_id: str, config: Mapping[str, str]) -> str:
     of_all = {"bootstrap.servers": stage.cluster.bootstrap, "client.id": client_id, **config}
-    file.write_text("".join(f"{key}={value}\n" for key, value in of_all.items()))
-    return str(file)
+    return properties_file(stage.clients, client_id, of_all)

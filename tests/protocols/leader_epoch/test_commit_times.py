@@ -6,7 +6,7 @@ from random import Random
 
 import numpy as np
 
-from fencepost.protocols.leader_epoch.commit_times import RepeatedCommits, RequestTimes, handled
+from fencepost.protocols.leader_epoch.commit_times import RepeatedCommits, RequestTimes, match_requests
 
 TOLERANCE_MS = 3
 
@@ -21,7 +21,7 @@ def test_a_request_is_found_where_it_is_the_only_one() -> None:
         lines = [(content, ms, ms + took, alike) for content, ms, took, alike in begun]
         records = [(content, ms) for content in range(3) for ms in range(-5, 100, 3)]
         requests = RequestTimes(*np.array(lines, dtype=np.int64).reshape(-1, 4).T)
-        told = handled(requests, *np.array(records, dtype=np.int64).T, TOLERANCE_MS)
+        told = match_requests(requests, *np.array(records, dtype=np.int64).T, TOLERANCE_MS)
         for (content, ms), only, one in zip(records, *(each.tolist() for each in told), strict=True):
             fits = [
                 row

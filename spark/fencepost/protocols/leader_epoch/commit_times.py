@@ -25,7 +25,9 @@ class RequestTimes(NamedTuple):
     alike: Longs
 
 
-def handled(requests: RequestTimes, content: Longs, ms: Longs, tolerance_ms: int) -> tuple[Longs, Longs]:
+def match_requests(
+    requests: RequestTimes, content: Longs, ms: Longs, tolerance_ms: int
+) -> tuple[Longs, Longs]:
     """For each record, the index of the only request with the same content that was being handled when the
     record was written, -1 for none, or several; and of one of several that are all alike, -1 for none, or if
     they differ. The coordinator dates both.

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from fencepost.protocols.leader_epoch.clocks import Window
 from fencepost.protocols.leader_epoch.commit_facts import ClusterFacts, Groups
 from fencepost.protocols.leader_epoch.commit_lines import CommitLine, ReadPosition
-from fencepost.protocols.leader_epoch.commit_times import RequestTimes, handled
+from fencepost.protocols.leader_epoch.commit_times import RequestTimes, match_requests
 from fencepost.protocols.leader_epoch.commits import STORED
 from fencepost.protocols.leader_epoch.fetched_commits import Row, with_commits
 from fencepost.protocols.leader_epoch.origins import Origins
@@ -180,7 +180,7 @@ class CommittedOffsets:
         times = RequestTimes(
             of_requests, longs(requests["requested_ms"]), longs(requests["responded_ms"]), alike
         )
-        found = handled(times, of_stored, longs(stored["ms"]), self._facts.tolerance_ms)
+        found = match_requests(times, of_stored, longs(stored["ms"]), self._facts.tolerance_ms)
         rows = np.append(longs(accepted), -1)
         only, of_client = (rows[each] for each in found)
         return only, of_client

@@ -41,7 +41,7 @@ from fencepost.protocols.leader_epoch.partition_rows import (
     never_captured,
     replay_partitions,
 )
-from fencepost.protocols.leader_epoch.removals import REMOVAL_APIS, groups_of, removal_requests
+from fencepost.protocols.leader_epoch.removals import REMOVAL_APIS, administered_groups, removal_requests
 from fencepost.protocols.leader_epoch.shutdowns import shut_down
 from fencepost.protocols.leader_epoch.states import MET_FETCHES, rows_of, states_of
 from fencepost.protocols.leader_epoch.tables import (
@@ -104,7 +104,7 @@ def rebuild(evidence: Evidence) -> Mapping[str, Rows]:
     client_rows = _clients(evidence, known, client_requests)
     del client_requests
     removals = removal_requests(of_admins)
-    groups = Groups(known, leaders, groups_of(removals), evidence.tolerance_ms)
+    groups = Groups(known, leaders, administered_groups(removals), evidence.tolerance_ms)
     of_groups = _groups(evidence, groups, of_logs[STORED.name], client_rows)
     without_group = {
         table.name: engine.map(

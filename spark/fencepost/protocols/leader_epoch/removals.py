@@ -43,7 +43,7 @@ def removal_requests(requests: pa.Table) -> pa.Table:
     return rows.to_arrow()
 
 
-def groups_of(removals: pa.Table) -> dict[str, set[str]]:
+def administered_groups(removals: pa.Table) -> dict[str, set[str]]:
     """By cluster, the groups of which offsets were removed; ``removals``: rows of REMOVAL_REQUESTS."""
     groups: dict[str, set[str]] = {}
     for cluster, group_id in tuples(removals.select(["cluster", "group_id"])):

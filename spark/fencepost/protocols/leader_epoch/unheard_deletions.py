@@ -64,10 +64,10 @@ class UnheardDeletions:
         """``administered``: the groups of which somebody removed offsets by a request."""
         self._moments, self._administered = moments, administered
         gone = [(each, each.gone) for each in history.topics.values() if each.gone is not None]
-        names = {each.topic: number for number, (each, _) in enumerate(gone, len(gone)) if each.topic}
+        topics = dict.fromkeys(each.topic for each, _ in gone if each.topic)
+        names = {topic: number for number, topic in enumerate(topics, len(gone))}
         self._ids = pa.array([each.topic_id for each, _ in gone], pa.string())
         self._names = pa.array(list(names), pa.string())
-        self._numbers = np.array([*names.values(), -1], dtype=np.int64)
         of_ids = (_Deletion(number, at.position, at.ms) for number, (_, at) in enumerate(gone))
         of_names = (_Deletion(names[each.topic], at.position, at.ms) for each, at in gone if each.topic)
         self._deletions = sorted((*of_ids, *of_names), key=lambda each: each[:2])
@@ -96,13 +96,12 @@ class UnheardDeletions:
         """For each row the index of the last deletion, of its topic id or else its topic's name, that it may
         have met; -1 for none, and for one that every broker had applied by then.
         """
-        number = _indexes(stored["topic_id"], self._ids)
-        by_name = self._numbers[_indexes(stored["topic"], self._names)]
-        number = np.where(np.asarray(stored["topic_id"].is_valid()), number, by_name)
+        by_id, by_name = _indexes(stored["topic_id"], self._ids), _indexes(stored["topic"], self._names)
+        by_name = np.where(by_name >= 0, by_name + len(self._ids), by_name)
+        number = np.where(np.asarray(stored["topic_id"].is_valid()), by_id, by_name)
         positions = np.array([each.position for each in self._deletions], dtype=np.int64)
         named = np.array([each.named for each in self._deletions], dtype=np.int64)
         open_end = max(positions.max(), highest.max(initial=0)) + 1
-        # places in the order of self._deletions
         last = np.searchsorted(named * open_end + positions, number * open_end + highest, side="right") - 1
         met = (number >= 0) & (last >= 0) & (named[last] == number)
         forgotten_ms = MOST_BEHIND_MS + MOST_MS
